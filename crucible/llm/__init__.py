@@ -1,0 +1,1 @@
+"""Models: requests, replies, usage, price, retries. The only package that imports litellm."""

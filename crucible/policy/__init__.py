@@ -1,0 +1,1 @@
+"""Rules on tool calls, and the paths they protect."""

@@ -1,0 +1,1 @@
+"""Scenario files: schema, loader, catalog, patches and reference fixes."""

@@ -1,0 +1,1 @@
+"""Scores from facts: tests, similarity to the reference, size and efficiency."""

@@ -1,0 +1,1 @@
+"""Pure functions on numbers: intervals, tests, power. Imports nothing of ours."""

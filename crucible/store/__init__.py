@@ -1,0 +1,1 @@
+"""One SQLite file: tables, migrations, queries. Imports nothing of ours but errors."""

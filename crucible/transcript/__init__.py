@@ -1,0 +1,1 @@
+"""The words and events of an attempt."""
