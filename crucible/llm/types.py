@@ -42,5 +42,8 @@ class Model(Protocol):
     def price_known(self) -> bool:
         """Whether a call's cost can be told."""
 
+    def cost_of(self, input_tokens: int, output_tokens: int) -> float | None:
+        """What a call of that size costs at most, in US dollars; None when the price is unknown."""
+
     def estimate_tokens(self, request: Request) -> int:
         """A cheap upper guess of the input tokens of a request."""

@@ -5,13 +5,25 @@ The field descriptions are the reference: docs/scenarios.md and `crucible schema
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, Strict, StrictBool, StrictInt, StrictStr
 
-Name = Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=80)]
-Text = Annotated[StrictStr, Field(min_length=1)]
-Number = StrictInt | StrictFloat
+NAME = r"^[a-z0-9][a-z0-9._-]*$"
+POLICY_ID = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+DIMENSION = r"^[a-z][a-z0-9_]*$"
+NOT_BLANK = r"\S"
+PATTERN_WORDS = {
+    NAME: "lower-case letters, digits, '.', '_' and '-', beginning with a letter or digit",
+    POLICY_ID: "letters, digits, '.', '_' and '-', beginning with a letter or digit",
+    DIMENSION: "lower-case letters, digits and '_', beginning with a letter",
+    NOT_BLANK: "text that is not blank",
+}
+"""The patterns as people read them, in messages and in the docs."""
+
+Name = Annotated[StrictStr, Field(pattern=NAME, max_length=80)]
+Text = Annotated[StrictStr, Field(pattern=NOT_BLANK)]
+Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Enforcement = Literal["block", "warn", "fail"]
 MatchOp = Literal["starts_with", "ends_with", "equals", "contains", "glob", "regex"]
 
@@ -31,20 +43,25 @@ PATH_ARGUMENT = "path"
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, serialize_by_alias=True)
 
 
 class Arm(_Strict):
     """One agent set-up under comparison."""
 
     id: Name = Field(description="Name of the arm, unique in the scenario.")
-    description: StrictStr = Field(default="", description="What sets this arm apart, for people. Never shown to the judge.")
+    description: StrictStr = Field(
+        default="", description="What sets this arm apart, for people. Never shown to the judge."
+    )
     model: Text = Field(description="Model name as litellm takes it: provider/model.")
-    system_prompt: StrictStr | None = Field(default=None, description="System prompt; absent means Crucible's neutral one.")
-    extra_tools: tuple[Name, ...] = Field(default=(), description="Names of tool servers this arm gets beside the built-in tools.")
+    system_prompt: Text | None = Field(default=None, description="System prompt; absent means Crucible's neutral one.")
+    extra_tools: tuple[Name, ...] = Field(
+        default=(), description="Names of tool servers this arm gets beside the built-in tools."
+    )
     baseline: StrictBool = Field(
         default=False,
-        description="Marks the arm the other is compared with. Without it: the arm named `baseline`, else the last one.",
+        description="Marks the arm the other is compared with. Without it: the arm named `baseline`, "
+        "else the last one.",
     )
 
 
@@ -54,10 +71,12 @@ class Budget(_Strict):
     max_turns: Annotated[StrictInt, Field(ge=1, le=1000)] = Field(default=25, description="Model replies.")
     max_total_tokens: Annotated[StrictInt, Field(ge=1)] = Field(
         default=200_000,
-        description="Billed tokens summed over all calls: input (cached or not) plus output. The re-sent history counts again every turn.",
+        description="Billed tokens summed over all calls: input (cached or not) plus output. "
+        "The re-sent history counts again every turn.",
     )
     max_wall_clock_seconds: Annotated[Number, Field(gt=0)] = Field(
-        default=300, description="Seconds from the first model call; waiting for a provider's retry is not charged."
+        default=300,
+        description="Seconds from the first model call; waiting for a provider's retry is not charged.",
     )
     max_cost_usd: Annotated[Number, Field(gt=0)] | None = Field(
         default=None, description="US dollars; needs a known price for the model."
@@ -67,8 +86,8 @@ class Budget(_Strict):
 class Matcher(_Strict):
     """One condition on one tool call."""
 
-    tool: StrictStr = Field(description="Built-in tool name, or `<server>__<tool>` of an extra tool.")
-    arg_key: StrictStr = Field(description="Name of the argument that is compared.")
+    tool: Text = Field(description="Built-in tool name, or `<server>__<tool>` of an extra tool.")
+    arg_key: Text = Field(description="Name of the argument that is compared.")
     op: MatchOp = Field(description="How it is compared. Paths are compared resolved, by component, and case-folded.")
     value: StrictStr = Field(description="What it is compared with.")
     not_: StrictBool = Field(default=False, alias="not", description="Turns the condition round.")
@@ -77,11 +96,13 @@ class Matcher(_Strict):
 class Policy(_Strict):
     """A rule on tool calls. It applies when any of its matchers does."""
 
-    id: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=80)] = Field(
+    id: Annotated[StrictStr, Field(pattern=POLICY_ID, max_length=80)] = Field(
         description="Name of the policy, unique in the scenario."
     )
     rule: Text = Field(description="The rule in words; a refused call is told it.")
-    enforcement: Enforcement = Field(description="`block` refuses the call, `warn` records it, `fail` ends the attempt.")
+    enforcement: Enforcement = Field(
+        description="`block` refuses the call, `warn` records it, `fail` ends the attempt."
+    )
     matchers: Annotated[tuple[Matcher, ...], Field(min_length=1)] = Field(
         description="A path matcher on any writing tool protects that path against every writing tool and against bash."
     )
@@ -90,7 +111,9 @@ class Policy(_Strict):
 class Dimension(_Strict):
     """One thing that is scored."""
 
-    name: Annotated[StrictStr, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)] = Field(description="Name, unique in the rubric.")
+    name: Annotated[StrictStr, Field(pattern=DIMENSION, max_length=60)] = Field(
+        description="Name, unique in the rubric."
+    )
     weight: Annotated[Number, Field(gt=0, le=1)] = Field(description="Share of the total; all weights sum to 1.")
     criteria: Text = Field(description="What the judge is asked to look for.")
 
@@ -113,15 +136,17 @@ class Judge(_Strict):
 class Scenario(_Strict):
     """A frozen comparison: same fixture, same task, two arms, one rubric."""
 
-    name: Name = Field(description="Name of the scenario; the file is called <name>.md.")
+    name: Name = Field(description="Name of the scenario; the file is called `<name>.md`.")
     description: StrictStr = Field(default="", description="The question this scenario answers.")
     fixture_path: Text = Field(description="The repository every attempt starts from, relative to the bench folder.")
     fixture_ref: Text | None = Field(
-        default=None, description="Commit of a fixture that is a git repository; absent means its files as they lie."
+        default=None,
+        description="Commit of a fixture that is a git repository; absent means its files as they lie.",
     )
     test_command: Text = Field(description="Command that runs the suite, in the workspace.")
     test_report: Text | None = Field(
-        default=None, description="JUnit XML file the command writes, relative to the workspace. pytest needs none."
+        default=None,
+        description="JUnit XML file the command writes, relative to the workspace. pytest needs none.",
     )
     reference_fix: Text = Field(description="Markdown file with the intended patch, relative to the bench folder.")
     task_prompt: Text = Field(description="What the agent is asked; sent as it stands, never templated.")
@@ -129,24 +154,22 @@ class Scenario(_Strict):
     budget: Budget = Field(default=Budget(), description="What one attempt may spend.")
     policies: tuple[Policy, ...] = Field(default=(), description="Rules on tool calls.")
     protected: tuple[Text, ...] = Field(
-        default=(), description="Extra paths (globs) that are read-only and that grading takes from the fixture."
+        default=(),
+        description="Extra paths (globs) that are read-only and that grading takes from the fixture.",
     )
     network: StrictBool = Field(default=False, description="Whether the sandbox has a network.")
     rubric: Rubric = Field(description="What is scored.")
-    judge: Judge | None = Field(default=None, description="Who scores the rubric; a flag or crucible.toml may say so too.")
+    judge: Judge | None = Field(
+        default=None, description="Who scores the rubric; a flag or crucible.toml may say so too."
+    )
     blocks: Annotated[StrictInt, Field(ge=1, le=1000)] = Field(default=5, description="Attempts per arm in one run.")
-
-    @model_validator(mode="after")
-    def _baseline_is_unique(self) -> Self:
-        if sum(arm.baseline for arm in self.arms) > 1:
-            raise ValueError("only one arm can be the baseline")
-        return self
 
     @property
     def baseline(self) -> Arm:
-        """The arm the other is compared with: the marked one, else the one named `baseline`, else the last."""
-        marked = [arm for arm in self.arms if arm.baseline] or [arm for arm in self.arms if arm.id == "baseline"]
-        return (marked or [self.arms[-1]])[0]
+        """The arm compared with: the marked one, else the one named `baseline`, else the last."""
+        marked = [arm for arm in self.arms if arm.baseline]
+        named = [arm for arm in self.arms if arm.id == "baseline"]
+        return [*marked, *named, self.arms[-1]][0]
 
     @property
     def treatment(self) -> Arm:

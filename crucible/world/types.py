@@ -13,7 +13,10 @@ SandboxMode = Literal["overlay", "copy"]
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """One file at one moment. `data` is its bytes (a link's target for a symlink), or None when larger than the cap."""
+    """One file at one moment. `data` is its bytes (a link's target for a symlink), or None when larger than the cap.
+
+    `mode` is git's: 0o100644, 0o100755 or 0o120000.
+    """
 
     kind: FileKind
     mode: int
@@ -48,7 +51,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What a built-in tool returned. `size` is the true number of bytes before head and tail were cut out of it."""
+    """What a built-in tool returned. `size` is the true number of bytes before head and tail were cut out of it.
+
+    `ok` says the tool did what it does: a command that ended by itself is ok whatever its `exit_code` (negative
+    for a signal). `restored` names protected paths that were found changed and put back (copy sandbox only).
+    """
 
     ok: bool
     text: str
@@ -56,11 +63,12 @@ class ToolOutcome:
     seconds: float
     exit_code: int | None = None
     timed_out: bool = False
+    restored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A command run to its end for grading. `exit_code` is negative for a signal, None when it was stopped at the time-out."""
+    """A command run to its end for grading. `exit_code` is negative for a signal, None when it was stopped by us."""
 
     exit_code: int | None
     output: str
@@ -70,29 +78,44 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one world may use. Sizes in bytes, times in seconds."""
+    """What one world may use. Sizes in bytes, times in seconds. Limits on memory and processes belong here too.
+
+    `call_seconds`: one tool call. `output_bytes`: what is kept of one output. `drain_bytes`: a command that writes
+    more is ended. `file_data_bytes`: a larger file is in a change by hash only. `file_bytes`: the largest file
+    anything inside can make.
+    """
 
     call_seconds: float = 120.0
     output_bytes: int = 32 * 1024
     drain_bytes: int = 64 * 1024 * 1024
     file_data_bytes: int = 4 * 1024 * 1024
+    file_bytes: int = 2 * 1024 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A fixture frozen for a run: a private read-only tree with one root commit of ours in its .git.
+    """A fixture frozen for a run: a private tree nobody writes, with one root commit of ours in its .git.
 
-    `digest` names its content; `files` are its paths without .git, sorted.
+    `digest` names its content; `files` are its paths without .git, sorted. `root` is <cache>/snapshots/<digest>/tree.
     """
 
     root: Path
     digest: str
     files: tuple[str, ...]
 
+    @property
+    def cache(self) -> Path:
+        """The cache folder the snapshot lies in."""
+        return self.root.parents[2]
+
 
 @dataclass(frozen=True, slots=True)
 class WorldSpec:
-    """How to make a world. `protected` are existing fixture paths (files or folders) that nothing inside can write."""
+    """How to make a world. `protected` are existing fixture paths (files or folders) that nothing inside can write.
+
+    `toolchain`: extra host folders, visible read-only at their own path. `python`: a virtual environment or prefix
+    that takes the place of Crucible's own small one (an interpreter and pytest).
+    """
 
     snapshot: Snapshot
     protected: tuple[str, ...] = ()
@@ -113,21 +136,35 @@ class World(Protocol):
     async def call(self, tool: str, arguments: dict[str, Any]) -> ToolOutcome:
         """Run one built-in tool. A tool's own failure is an outcome; SandboxError means the world itself is gone."""
 
-    async def apply(self, change: Change) -> None:
-        """Make the workspace look as after `change`; for a grading copy."""
+    async def resolve(self, path: str) -> str:
+        """The path with links followed as the kernel would, absolute, the workspace being /workspace in every mode.
+
+        A path that does not exist yet resolves by its parents; one that no file can have comes back as it is.
+        """
+
+    async def apply(self, change: Change) -> tuple[str, ...]:
+        """Make the workspace look as after `change`; for a grading copy.
+
+        Returns the paths left as they were because their bytes are not held (see Limits.file_data_bytes).
+        Raises SandboxError naming the path that could not be made, such as a protected one.
+        """
 
     async def execute(self, command: str, *, seconds: float, env: dict[str, str]) -> Execution:
         """Run a shell command for grading, with extra environment variables."""
 
     async def read_outside(self, name: str) -> bytes | None:
-        """A file the command wrote to the report folder (`outside`), or None."""
+        """A file the command wrote to the report folder (`outside`); None when it is missing, not a plain file, or
+        larger than 64 MiB."""
 
     @property
     def outside(self) -> str:
-        """Path, as seen inside, of a fresh writable folder that is not in the workspace. Its name cannot be guessed."""
+        """Path, as seen inside, of a writable folder that is not in the workspace.
+
+        Its name cannot be guessed, and it comes into being with the first `execute`.
+        """
 
     async def change(self) -> Change:
-        """The difference to the fixture, taken by us from outside."""
+        """The difference to the fixture, taken by us from outside. Ends every process first: no call works after it."""
 
     async def close(self) -> None:
         """End every process of this world and free what it used."""

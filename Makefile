@@ -1,0 +1,51 @@
+# Two commands matter: `make demo` shows Crucible at work, `make test` proves it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+
+.PHONY: demo test lint types pytest bench docs lock clean
+
+demo: $(VENV)/.ready  ## rehearse asd-vs-baseline and print the comparison
+	$(BIN)/crucible run asd-vs-baseline --rehearse --blocks 2
+
+test: lint types pytest  ## lint, types and all tests
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready
+	$(BIN)/mypy
+
+pytest: $(VENV)/.ready
+	$(BIN)/python -m pytest -q -n 2
+
+bench: $(VENV)/.ready  ## measure; prints ratios, asserts nothing
+	$(BIN)/python benchmarks/reset.py
+	$(BIN)/python benchmarks/attempt.py
+	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/leaderboard.py
+
+docs: $(VENV)/.ready  ## write the generated pages
+	$(BIN)/python -m crucible.scenario.docs
+
+$(VENV)/.ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Crucible needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+ifneq ($(UV),)
+	$(UV) venv --quiet --clear --python "$$(command -v $(PYTHON))" $(VENV)
+	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+else
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+endif
+	touch $@
+
+lock:  ## pin every dependency anew
+	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header --upgrade -q -o requirements.lock
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

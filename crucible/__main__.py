@@ -1,0 +1,5 @@
+"""`python -m crucible` is the same as `crucible`."""
+
+from crucible.cli import main
+
+main()

@@ -1,0 +1,192 @@
+"""The built-in agent: a loop between a model and tools, within a budget.
+
+Every tool call id gets exactly one result, whatever happens; usage is accounted before a reply is looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from time import monotonic
+
+from crucible.agents.calls import Answer, answer, refusal
+from crucible.agents.spend import Spend
+from crucible.agents.types import Ending, Record, Task
+from crucible.errors import Cause, ProviderError
+from crucible.llm.types import Model, Reply, Request
+from crucible.transcript.events import Answered, Decided, Noted, Replied, Started, cap_text
+from crucible.transcript.messages import Message, ToolCall, ToolSpec
+from crucible.world.types import ToolOutcome, World
+
+MOST_BAD_TURNS = 5
+"""Turns in a row in which every call was malformed or unknown, before the attempt ends."""
+MODEL_SECONDS = 180.0
+"""Longest one try of a model call may take."""
+
+
+class LoopAgent:
+    """Drives a model with tools until it replies without a call or a budget ends."""
+
+    def __init__(self, model: Model, tools: Sequence[ToolSpec]) -> None:
+        self.model = model
+        self.tools = {tool.name: tool for tool in tools}
+
+    async def attempt(self, task: Task, world: World, record: Record) -> Ending:
+        """Work on the task. Raises AttemptError when the provider or the world failed."""
+        return await _Conversation(self.model, self.tools, task, world, record).run()
+
+
+class _Conversation:
+    def __init__(self, model: Model, tools: dict[str, ToolSpec], task: Task, world: World, record: Record) -> None:
+        self.model, self.tools, self.task, self.world, self.record = model, tools, task, world, record
+        self.messages = [Message("system", task.system_prompt), Message("user", task.prompt)]
+        self.spend = Spend(task.budget)
+        self.bad_turns = 0
+        self._zero = monotonic()
+
+    async def run(self) -> Ending:
+        self._record_start()
+        while True:
+            request = self._request()
+            allowed = self.spend.before_call(self.model.estimate_tokens(request), self.model.cost_of)
+            if isinstance(allowed, Ending):
+                return allowed
+            reply = await self._ask(self._request(max_output=allowed))
+            if isinstance(reply, Ending):
+                return reply
+            if not reply.tool_calls:
+                return Ending("finished", Cause.AGENT, cap_text(reply.text, 400))
+            if (ending := await self._answer_all(reply.tool_calls)) is not None:
+                return ending
+
+    def _request(self, max_output: int | None = None) -> Request:
+        return Request(
+            messages=tuple(self.messages),
+            tools=tuple(self.tools.values()),
+            max_output_tokens=max_output,
+            timeout=max(1.0, min(MODEL_SECONDS, self.spend.seconds_left)),
+        )
+
+    async def _ask(self, request: Request) -> Reply | Ending:
+        self.spend.start()
+        try:
+            reply = await self.model.complete(request)
+        except ProviderError as error:
+            if error.kind == "timeout" and request.timeout < MODEL_SECONDS:
+                return Ending("budget_time", Cause.BUDGET, "the time left was too short for the model's reply")
+            raise
+        self.spend.add(reply)
+        self._record_reply(reply)
+        self.messages.append(Message("assistant", reply.text, reply.tool_calls))
+        return reply
+
+    async def _answer_all(self, calls: Sequence[ToolCall]) -> Ending | None:
+        ending: Ending | None = None
+        answers = []
+        for call in calls:
+            ending = ending or self.spend.out_of_time()
+            answered = await self._answer(call) if ending is None else Answer(None, _not_run(ending))
+            ending = ending or answered.ending
+            answers.append(answered)
+            self._record_answer(call, answered)
+            self.messages.append(Message("tool", answered.outcome.text, tool_call_id=call.id))
+        return ending or self._count_bad(answers)
+
+    async def _answer(self, call: ToolCall) -> Answer:
+        return await answer(call, self.tools, self.task.policies, self.world, self.spend.seconds_left)
+
+    def _count_bad(self, answers: Sequence[Answer]) -> Ending | None:
+        self.bad_turns = self.bad_turns + 1 if all(a.malformed for a in answers) else 0
+        if self.bad_turns < MOST_BAD_TURNS:
+            return None
+        return Ending("bad_calls", Cause.AGENT, f"{self.bad_turns} turns in a row held no call that could be read")
+
+    # What is recorded
+
+    @property
+    def _at(self) -> float:
+        return round(monotonic() - self._zero, 4)
+
+    def _record_start(self) -> None:
+        self.record(
+            Started(
+                at=self._at,
+                turn=0,
+                system_prompt=self.task.system_prompt,
+                task=self.task.prompt,
+                tools=tuple(self.tools),
+                first_request_sha256=_fingerprint(self._request()),
+            )
+        )
+
+    def _record_reply(self, reply: Reply) -> None:
+        usage = reply.usage
+        if usage.total is None:
+            self.record(
+                Noted(at=self._at, turn=self.spend.turns, what="usage_unknown", detail="the provider did not count tokens")
+            )
+        self.record(
+            Replied(
+                at=self._at,
+                turn=self.spend.turns,
+                text=cap_text(reply.text),
+                text_size=len(reply.text),
+                tool_calls=tuple(
+                    {"id": c.id, "name": c.name, "raw_arguments": cap_text(c.raw_arguments)} for c in reply.tool_calls
+                ),
+                input_uncached=usage.input_uncached,
+                input_cached=usage.input_cached,
+                cache_write=usage.cache_write,
+                output=usage.output,
+                reasoning=usage.reasoning,
+                cost_usd=usage.cost_usd,
+                raw_usage=usage.raw,
+                seconds=reply.seconds,
+                waited_seconds=reply.waited,
+                finish_reason=reply.finish_reason,
+            )
+        )
+
+    def _record_answer(self, call: ToolCall, answered: Answer) -> None:
+        at, turn = self._at, self.spend.turns
+        for decision in answered.decisions:
+            detail = f"{decision.rule} ({decision.detail})"
+            self.record(
+                Decided(
+                    at=at, turn=turn, call_id=call.id, policy_id=decision.policy_id, action=decision.action, detail=detail
+                )
+            )
+        outcome = answered.outcome
+        self.record(
+            Answered(
+                at=at,
+                turn=turn,
+                call_id=call.id,
+                tool=call.name,
+                arguments=_capped(answered.arguments),
+                ok=outcome.ok,
+                text=cap_text(outcome.text),
+                text_size=outcome.size,
+                seconds=outcome.seconds,
+                exit_code=outcome.exit_code,
+                timed_out=outcome.timed_out,
+            )
+        )
+
+
+def _not_run(ending: Ending) -> ToolOutcome:
+    return refusal(f"Not run: the attempt ended ({ending.what}: {ending.detail}).")
+
+
+def _capped(arguments: dict[str, object] | None) -> dict[str, object] | None:
+    if arguments is None:
+        return None
+    return {key: cap_text(value) if isinstance(value, str) else value for key, value in arguments.items()}
+
+
+def _fingerprint(request: Request) -> str:
+    """Hash of what an arm's first request says, so that two arms' declared differences can be checked."""
+    said = {"messages": [asdict(m) for m in request.messages], "tools": [asdict(t) for t in request.tools]}
+    return hashlib.sha256(json.dumps(said, sort_keys=True, ensure_ascii=True).encode()).hexdigest()

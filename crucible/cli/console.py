@@ -1,0 +1,29 @@
+"""Printing: results to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import lru_cache
+from typing import Any
+
+import typer
+from rich.console import Console
+
+
+@lru_cache(maxsize=2)
+def console(*, stderr: bool = False) -> Console:
+    """The console for results, or for progress and notes. Untrusted text is never read as markup."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else 120
+    return Console(stderr=stderr, markup=False, emoji=False, width=width)
+
+
+def note(text: str) -> None:
+    """A line for the person, beside the result."""
+    typer.echo(text, err=True)
+
+
+def print_json(value: Any) -> None:
+    """A result as JSON; a NaN is an error, never printed."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))

@@ -1,0 +1,38 @@
+"""`crucible doctor`: what is missing here, and the command that fixes it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from crucible.cli.console import print_json
+from crucible.cli.context import Context
+from crucible.errors import ExitCode, UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor")(doctor_command)
+
+
+def doctor_command(context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> int:
+    """Look at sandbox, git, store, models and keys; say what is missing and what fixes it."""
+    from dataclasses import asdict
+
+    from crucible.report.doctor import examine
+    from crucible.settings import Settings
+
+    chosen: Context = context.obj
+    try:
+        bench, settings = chosen.bench, chosen.settings()
+    except UsageError:
+        bench, settings = None, Settings()
+    findings = list(examine(bench, settings))
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        for finding in findings:
+            for line in finding.lines():
+                typer.echo(line)
+    return int(ExitCode.INFRASTRUCTURE if any(f.ok is False for f in findings) else ExitCode.DONE)

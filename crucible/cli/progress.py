@@ -1,0 +1,88 @@
+"""Live progress: per attempt in flight its arm, turn, tokens and cost. To stderr; plain lines where there is no terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from crucible.transcript.events import Answered, Ended, Event, Replied
+
+
+@dataclass
+class _Attempt:
+    label: str
+    began: float
+    turn: int = 0
+    calls: int = 0
+    tokens: int = 0
+    cost: float | None = 0.0
+    doing: str = "starting"
+    ended: str | None = None
+
+
+class Watch:
+    """Shows events as they come. A context manager; it never raises into the run."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.attempts: dict[int, _Attempt] = {}
+        self.done = 0
+        self._live = Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._live:
+            self._live.stop()
+
+    def event(self, attempt_id: int, event: Event, label: str = "") -> None:
+        """Take one event of an attempt."""
+        attempt = self.attempts.setdefault(attempt_id, _Attempt(label, monotonic()))
+        match event:
+            case Replied():
+                attempt.turn = event.turn
+                attempt.tokens += sum(filter(None, (event.input_uncached, event.input_cached, event.cache_write, event.output)))
+                attempt.cost = None if event.cost_usd is None or attempt.cost is None else attempt.cost + event.cost_usd
+                attempt.doing = event.tool_calls[0]["name"] if event.tool_calls else "finishing"
+            case Answered():
+                attempt.calls += 1
+                attempt.doing = f"{event.tool} {'ok' if event.ok else 'refused or failed'}"
+            case Ended():
+                self._ended(attempt_id, attempt, event)
+        if self._live:
+            self._live.update(self._table())
+
+    def _ended(self, attempt_id: int, attempt: _Attempt, event: Ended) -> None:
+        self.done += 1
+        del self.attempts[attempt_id]
+        cost = "" if attempt.cost is None else f", ${attempt.cost:.4f}"
+        self.console.print(
+            f"attempt {attempt_id} {attempt.label}: {event.ending}, {attempt.turn} turns, {attempt.calls} calls, "
+            f"{attempt.tokens:,} tokens{cost}, {monotonic() - attempt.began:.1f} s",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+    def _table(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        for attempt_id, attempt in self.attempts.items():
+            cost = "cost unknown" if attempt.cost is None else f"${attempt.cost:.4f}"
+            table.add_row(
+                f"attempt {attempt_id}",
+                attempt.label,
+                f"turn {attempt.turn}",
+                f"{attempt.tokens:,} tokens",
+                cost,
+                f"{monotonic() - attempt.began:.0f} s",
+                attempt.doing,
+            )
+        return table

@@ -1,0 +1,124 @@
+"""Commands about what is stored: leaderboard, runs, show, rejudge."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from crucible.cli.console import console, note, print_json
+from crucible.cli.context import Context
+from crucible.errors import ExitCode, UsageError
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("leaderboard")(leaderboard_command)
+    app.command("runs")(runs_command)
+    app.command("show")(show_command)
+    app.command("rejudge")(rejudge_command)
+
+
+def leaderboard_command(context: typer.Context, as_json: AsJson = False) -> int:
+    """Arms by scenario over all real runs: pass rate with its interval, score, cost. Rehearsals are never in it."""
+    from crucible.report.terminal import leaderboard_view
+    from crucible.store.queries import leaderboard
+
+    chosen: Context = context.obj
+    with chosen.open_store(chosen.settings(), must_exist=True) as store:
+        lines = leaderboard(store)
+    if as_json:
+        print_json([asdict(line) for line in lines])
+    elif lines:
+        console().print(leaderboard_view(lines), highlight=False)
+    else:
+        note("no real attempt is stored yet (rehearsals are never ranked): crucible run SCENARIO")
+    return int(ExitCode.DONE)
+
+
+def runs_command(context: typer.Context, as_json: AsJson = False) -> int:
+    """List the newest runs."""
+    from crucible.report.runs import run_lines, run_table
+
+    chosen: Context = context.obj
+    with chosen.open_store(chosen.settings(), must_exist=True) as store:
+        lines = run_lines(store)
+    if as_json:
+        print_json([asdict(line) for line in lines])
+    else:
+        console().print(run_table(lines), highlight=False)
+    return int(ExitCode.DONE)
+
+
+def show_command(
+    context: typer.Context,
+    attempt: Annotated[str, typer.Argument(metavar="ATTEMPT", help="Attempt number, or `run:N` for a run's comparison.")],
+    full: Annotated[bool, typer.Option("--full", help="Show replies and results uncut.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Show one attempt: timeline, change beside the reference, tests, scores with evidence. `run:N` shows a comparison."""
+    chosen: Context = context.obj
+    kind, _, number = attempt.rpartition(":")
+    if kind not in ("", "run") or not number.isdigit():
+        raise UsageError(f"{attempt!r} is neither an attempt number nor run:N", hint="crucible runs")
+    with chosen.open_store(chosen.settings(), must_exist=True) as store:
+        return _show_run(store, int(number), as_json) if kind else _show_attempt(store, int(number), full, as_json)
+
+
+def _show_attempt(store: object, number: int, full: bool, as_json: bool) -> int:
+    from crucible.report.attempt import attempt_dict, attempt_text
+    from crucible.store.queries import attempt_record
+    from crucible.store.writes import Store
+
+    assert isinstance(store, Store)  # noqa: S101 - typed loosely so that listing commands need not load the store
+    record = attempt_record(store, number)
+    if record is None:
+        raise UsageError(f"there is no attempt {number} in this store", hint="crucible runs")
+    if as_json:
+        print_json(attempt_dict(record))
+    else:
+        typer.echo(attempt_text(record, full=full))
+    return int(ExitCode.DONE)
+
+
+def _show_run(store: object, number: int, as_json: bool) -> int:
+    from crucible.report.comparison import comparisons
+    from crucible.report.terminal import comparison_view
+    from crucible.store.writes import Store
+
+    assert isinstance(store, Store)  # noqa: S101 - typed loosely so that listing commands need not load the store
+    found = comparisons(store, number)
+    if not found:
+        raise UsageError(f"there is no run {number} in this store", hint="crucible runs")
+    if as_json:
+        print_json([one.as_dict() for one in found])
+    else:
+        for one in found:
+            console().print(comparison_view(one), highlight=False)
+    return int(ExitCode.DONE)
+
+
+def rejudge_command(
+    context: typer.Context,
+    run: Annotated[int, typer.Argument(metavar="RUN", help="Number of the run.")],
+    judge: Annotated[str, typer.Option(metavar="MODEL", help="Judge model, or `facts`.")],
+    judge_samples: Annotated[int, typer.Option(min=1, max=15, help="Replies per dimension.")] = 1,
+) -> int:
+    """Judge a run's stored attempts again, without running any. Earlier scores stay, under their judge version."""
+    from crucible.runner.command import rejudge
+    from crucible.runner.judge import JudgeChoice
+
+    chosen: Context = context.obj
+    settings = chosen.settings()
+    with chosen.open_store(settings, must_exist=True) as store:
+        done, pending = asyncio.run(rejudge(run, JudgeChoice(judge, judge_samples), settings, store, note))
+        typer.echo(f"{done} attempts of run {run} judged by {judge}; {len(pending)} pending")
+        for attempt_id, why in pending.items():
+            note(f"attempt {attempt_id} is not judged: {why}")
+        if not pending:
+            _show_run(store, run, as_json=False)
+    return int(ExitCode.INFRASTRUCTURE if pending else ExitCode.DONE)

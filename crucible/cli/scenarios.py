@@ -1,0 +1,94 @@
+"""Commands about scenario files: list-scenarios, validate, schema, init, new."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crucible.cli.console import console, note, print_json
+from crucible.cli.context import Context
+from crucible.errors import ExitCode
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("list-scenarios")(list_scenarios_command)
+    app.command("validate")(validate_command)
+    app.command("schema")(schema_command)
+    app.command("init")(init_command)
+    app.command("new")(new_command)
+
+
+def list_scenarios_command(
+    context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+) -> int:
+    """List the scenarios of the bench; a file that cannot be read is listed with its problems."""
+    from crucible.report.scenarios import scenario_lines, scenario_table
+    from crucible.scenario.catalog import list_scenarios
+
+    bench = context.obj.bench
+    lines = scenario_lines(list_scenarios(bench))
+    if as_json:
+        print_json([line.as_dict() for line in lines])
+    else:
+        console().print(scenario_table(lines))
+        for line in lines:
+            for problem in line.problems:
+                note(problem)
+    return int(ExitCode.USAGE if any(line.problems for line in lines) else ExitCode.DONE)
+
+
+def validate_command(
+    context: typer.Context,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[SCENARIO]...", help="Names or files; default all.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    sandbox: Annotated[str | None, typer.Option(help="auto, overlay or copy.")] = None,
+) -> int:
+    """Check scenarios: unfixed is red, the reference is green, twice each, and no line of the reference can be read."""
+    from crucible.report.scenarios import validation_lines
+    from crucible.runner.checks import validate_all
+
+    chosen: Context = context.obj
+    settings = chosen.settings(sandbox=sandbox)
+    with chosen.open_store(settings) as store:
+        checked = asyncio.run(validate_all(chosen.bench, names or [], settings, store, say=note))
+    if as_json:
+        print_json([check.as_dict() for check in checked])
+    else:
+        for line in validation_lines(checked):
+            console().print(line, highlight=False)
+    return int(ExitCode.DONE if all(check.ok for check in checked) else ExitCode.USAGE)
+
+
+def schema_command() -> None:
+    """Print the JSON Schema of scenario files, for editors."""
+    from crucible.scenario.jsonschema import scenario_json_schema
+
+    typer.echo(json.dumps(scenario_json_schema(), indent=2, ensure_ascii=False))
+
+
+def init_command(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make.")]) -> None:
+    """Make a new bench folder with one small scenario that can be rehearsed at once."""
+    from crucible.scenario.starter import make_bench
+
+    made = make_bench(folder)
+    for path in made:
+        typer.echo(f"made {path}")
+    typer.echo(f"\nNext: cd {folder} && crucible validate && crucible run first-bug --rehearse")
+
+
+def new_command(
+    context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scenario.")]
+) -> None:
+    """Make stubs of a scenario, its fixture and its reference fix."""
+    from crucible.scenario.starter import make_scenario
+
+    for path in make_scenario(context.obj.bench, name):
+        typer.echo(f"made {context.obj.shown(path)}")
+    typer.echo(f"\nNext: fill them in, then crucible validate {name}")
+
+

@@ -1,0 +1,98 @@
+"""What this machine has and lacks: each finding with the command that mends it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from crucible.errors import CrucibleError
+from crucible.llm.keys import missing_key
+from crucible.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at. `ok` None means that it is missing but nothing needs it yet."""
+
+    what: str
+    ok: bool | None
+    detail: str
+    remedy: str = ""
+
+    def lines(self) -> list[str]:
+        """For a terminal."""
+        mark = {True: "ok  ", False: "FAIL", None: "-   "}[self.ok]
+        return [f"{mark}  {self.what}: {self.detail}", *([f"        -> {self.remedy}"] if self.remedy else [])]
+
+
+def examine(bench: Path | None, settings: Settings) -> Iterator[Finding]:
+    """Look at everything a run needs. With a bench, also the models its scenarios name."""
+    yield Finding("python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    yield _git()
+    yield _sandbox()
+    yield _store(bench, settings)
+    if bench is not None:
+        yield from _models(bench, settings)
+
+
+def _git() -> Finding:
+    found = shutil.which("git")
+    if found is None:
+        return Finding("git", False, "not on PATH", "install git with your system's package manager")
+    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False, timeout=10).stdout.strip()
+    return Finding("git", True, said)
+
+
+def _sandbox() -> Finding:
+    from crucible.world.probe import probe
+
+    found = probe()
+    if found.ok:
+        return Finding("sandbox", True, "overlay works: attempts are isolated")
+    return Finding("sandbox", False, f"{found.why}; runs fall back to plain copies, marked unsandboxed", found.remedy or "")
+
+
+def _store(bench: Path | None, settings: Settings) -> Finding:
+    if bench is None:
+        return Finding("bench", None, "no crucible.toml here or above", "crucible init DIR")
+    where = settings.store if "://" in settings.store else str(bench / settings.store)
+    if "://" not in where and not Path(where).exists():
+        return Finding("store", True, f"{where} will be made by the first run")
+    from crucible.store.writes import Store
+
+    try:
+        with Store(where):
+            return Finding("store", True, where)
+    except CrucibleError as error:
+        return Finding("store", False, error.message, error.hint or "")
+
+
+def _models(bench: Path, settings: Settings) -> Iterator[Finding]:
+    from crucible.scenario.catalog import list_scenarios
+    from crucible.scenario.load import LoadedScenario
+
+    scenarios = [one.scenario for _, one in list_scenarios(bench) if isinstance(one, LoadedScenario)]
+    models = {arm.model for scenario in scenarios for arm in scenario.arms}
+    models |= {s.judge.model for s in scenarios if s.judge} | ({settings.judge} if settings.judge else set())
+    for model in sorted(models - {"facts"}):
+        yield _model(model, settings)
+    servers = sorted({server for scenario in scenarios for arm in scenario.arms for server in arm.extra_tools})
+    if servers:
+        yield Finding(
+            "tool servers", None, f"{', '.join(servers)} named by scenarios, none configured", "crucible run --without-extra-tools"
+        )
+
+
+def _model(model: str, settings: Settings) -> Finding:
+    said = settings.model(model)
+    key = said.api_key_env if said.api_key_env and not os.environ.get(said.api_key_env) else None
+    if key is None and not said.api_key_env and not said.api_base:
+        key = missing_key(model)
+    if key is None:
+        return Finding(f"model {model}", True, "its key is set" if not said.api_base else f"asked at {said.api_base}")
+    return Finding(f"model {model}", None, f"{key} is not set", f"export {key}=...   (or rehearse: no key is needed)")

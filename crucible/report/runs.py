@@ -1,0 +1,49 @@
+"""The list of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from crucible.store.queries import runs
+from crucible.store.writes import Store
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """One run."""
+
+    run: int
+    started: str
+    status: str
+    scenarios: tuple[str, ...]
+    counted: int
+    planned: int
+    rehearsal: bool
+    judge: str
+    sandbox: str
+
+
+def run_lines(store: Store) -> list[RunLine]:
+    """The newest runs, newest first."""
+    return [
+        RunLine(r.id or 0, r.created_at, r.status, tuple(names), counted, planned, r.rehearsal, r.judge, r.sandbox)
+        for r, names, planned, counted in runs(store)
+    ]
+
+
+def run_table(lines: Sequence[RunLine]) -> Table:
+    """The runs as a table."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in ("run", "started", "status", "scenarios", "counted", "judge", "kind"):
+        table.add_column(column, overflow="fold")
+    for line in lines:
+        kind = " ".join(filter(None, ("rehearsal" if line.rehearsal else "", "unsandboxed" if line.sandbox == "copy" else "")))
+        counted = f"{line.counted} of {line.planned}"
+        table.add_row(
+            str(line.run), line.started, line.status, ", ".join(line.scenarios), counted, line.judge, kind or "real"
+        )
+    return table

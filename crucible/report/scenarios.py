@@ -1,0 +1,76 @@
+"""Scenario files as tables and lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from crucible.errors import ScenarioError
+from crucible.scenario.load import LoadedScenario
+
+if TYPE_CHECKING:
+    from crucible.runner.checks import Check
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioLine:
+    """One file of the catalog; `problems` when it cannot be read."""
+
+    name: str
+    file: str
+    description: str = ""
+    arms: tuple[str, ...] = ()
+    blocks: int = 0
+    problems: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def scenario_lines(found: Sequence[tuple[Path, LoadedScenario | ScenarioError]]) -> list[ScenarioLine]:
+    """The catalog, one line a file."""
+    return [_line(path, one) for path, one in found]
+
+
+def _line(path: Path, found: LoadedScenario | ScenarioError) -> ScenarioLine:
+    if isinstance(found, ScenarioError):
+        return ScenarioLine(path.stem, str(path), problems=tuple(map(str, found.problems)))
+    scenario = found.scenario
+    baseline = scenario.baseline.id
+    arms = tuple(f"{a.id} (baseline)" if a.id == baseline else a.id for a in scenario.arms)
+    return ScenarioLine(scenario.name, str(path), " ".join(scenario.description.split()), arms, scenario.blocks)
+
+
+def scenario_table(lines: Sequence[ScenarioLine]) -> Table:
+    """The catalog as a table."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in ("scenario", "arms", "blocks", "what it asks"):
+        table.add_column(column, overflow="fold")
+    for line in lines:
+        broken = f"cannot be read: {len(line.problems)} problems"
+        table.add_row(
+            line.name,
+            ", ".join(line.arms) or "-",
+            str(line.blocks or "-"),
+            broken if line.problems else line.description,
+        )
+    return table
+
+
+def validation_lines(checks: Sequence[Check]) -> Iterator[str]:
+    """What `crucible validate` prints."""
+    for check in checks:
+        if check.problems:
+            yield f"FAIL  {check.name}"
+            yield from (f"      {line}" for problem in check.problems for line in problem.splitlines())
+        else:
+            yield (
+                f"ok    {check.name}: unfixed red ({len(check.failing_before)} failing), reference green "
+                f"({check.tests} tests, {check.seconds:.2f} s), twice each; no line of the reference can be read"
+            )

@@ -1,0 +1,35 @@
+"""Numbers as people read them. Unknown is a dash, never a zero."""
+
+from __future__ import annotations
+
+UNKNOWN = "-"
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A plain number."""
+    return UNKNOWN if value is None else f"{value:,.{digits}f}"
+
+
+def percent(value: float | None) -> str:
+    """A share as a percentage."""
+    return UNKNOWN if value is None else f"{100 * value:.0f}%"
+
+
+def percent_range(interval: tuple[float, float] | None) -> str:
+    """An interval of shares."""
+    return UNKNOWN if interval is None else f"{100 * interval[0]:.0f}-{100 * interval[1]:.0f}%"
+
+
+def points(value: float | None) -> str:
+    """A difference of shares, signed, in percentage points."""
+    return UNKNOWN if value is None else f"{100 * value:+.0f} points"
+
+
+def dollars(value: float | None) -> str:
+    """US dollars."""
+    return "unknown" if value is None else f"${value:.4f}"
+
+
+def known_of(text: str, n: int, of: int) -> str:
+    """A mean with the number it is over, when that is not all."""
+    return text if n == of else f"{text} ({n} of {of} known)"

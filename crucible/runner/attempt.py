@@ -1,0 +1,148 @@
+"""One attempt, from a reset world to stored scores. This is the main path: read it top to bottom.
+
+    store the attempt as running -> open a fresh world -> let the agent work -> take the change
+    -> grade it in a clean copy -> compare it with the reference -> store it, final
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from crucible.agents.types import Agent, Ending, Task, system_prompt
+from crucible.errors import AttemptError, Cause
+from crucible.runner.audit import audit
+from crucible.runner.outcome import Outcome, measure
+from crucible.runner.plan import Slot
+from crucible.runner.prepare import Prepared
+from crucible.runner.recorder import Progress, Recorder
+from crucible.runner.validate import Validation
+from crucible.scoring.grading import grade
+from crucible.scoring.scaffolding import filter_change
+from crucible.settings import Settings
+from crucible.store.tables import AttemptRow
+from crucible.store.writes import Store, now
+from crucible.transcript.events import Ended
+from crucible.world import make_world
+from crucible.world.types import Change, SandboxMode
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What every attempt of a run shares."""
+
+    store: Store
+    settings: Settings
+    mode: SandboxMode
+    scratch: Path
+    run_id: int
+    rehearsal: bool
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One attempt to make: the slot, its scenario, and the agent that plays the arm."""
+
+    slot: Slot
+    prepared: Prepared
+    validation: Validation
+    agent: Agent
+    session: str | None = None
+
+
+async def run_attempt(bench: Bench, job: Job) -> int:
+    """Make one attempt and store it, whatever happens; its id. Only cancellation passes through, after it is stored."""
+    attempt_id = bench.store.start_attempt(_row(bench, job))
+    label = f"{job.prepared.scenario.name} {job.slot.arm.id} block {job.slot.block}"
+    record = Recorder(bench.store, attempt_id, bench.progress, label)
+    started = monotonic()
+    try:
+        outcome = await _work(bench, job, record)
+    except AttemptError as error:
+        outcome = Outcome(Ending(type(error).__name__, error.cause, "\n".join(error.lines())))
+    except asyncio.CancelledError:
+        _finish(bench, attempt_id, record, Outcome(Ending("cancelled", Cause.HARNESS, "stopped by the user")), started)
+        raise
+    except BaseException as error:
+        crash = Ending("crash", Cause.HARNESS, f"{type(error).__name__}: {error}")
+        _finish(bench, attempt_id, record, Outcome(crash), started)
+        raise
+    _finish(bench, attempt_id, record, outcome, started)
+    return attempt_id
+
+
+async def _work(bench: Bench, job: Job, record: Recorder) -> Outcome:
+    ending, change, seconds = await _attempt(bench, job, record)
+    audit(job.prepared.protection, change, record)
+    filtered = filter_change(change, job.prepared.protection.by, frozenset(job.prepared.reference.after))
+    suite = job.prepared.suite(job.validation.expected, job.validation.grading_seconds)
+    graded = await grade(
+        job.prepared.world_spec(bench.settings), bench.mode, bench.scratch, filtered.graded, suite
+    )
+    return measure(job.prepared, job.validation, ending, change, filtered, graded, seconds)
+
+
+async def _attempt(bench: Bench, job: Job, record: Recorder) -> tuple[Ending, Change, float]:
+    """The agent at work in a world of its own; its ending, its change and the seconds it took."""
+    world = make_world(job.prepared.world_spec(bench.settings), bench.mode, bench.scratch)
+    try:
+        await world.open()
+        began = monotonic()
+        ending = await job.agent.attempt(_task(job), world, record)
+        seconds = monotonic() - began
+        return ending, await world.change(), seconds
+    finally:
+        await world.close()
+
+
+def _task(job: Job) -> Task:
+    scenario = job.prepared.scenario
+    prompt = system_prompt(job.slot.arm.system_prompt, scenario.budget)
+    return Task(scenario.task_prompt, prompt, scenario.policies, scenario.budget)
+
+
+def _row(bench: Bench, job: Job) -> AttemptRow:
+    return AttemptRow(
+        run_id=bench.run_id,
+        scenario_hash=job.slot.scenario_hash,
+        scenario=job.prepared.scenario.name,
+        arm=job.slot.arm.id,
+        block=job.slot.block,
+        retry=0,
+        baseline=job.slot.baseline,
+        model=job.slot.arm.model,
+        rehearsal=bench.rehearsal,
+        session=job.session,
+        sandbox=bench.mode,
+        started_at=now(),
+        scripted_usage=bench.rehearsal,
+    )
+
+
+def _finish(bench: Bench, attempt_id: int, record: Recorder, outcome: Outcome, started: float) -> None:
+    ending = outcome.ending
+    last = record.events[-1] if record.events else None
+    record(
+        Ended(
+            at=last.at if last else 0.0,
+            turn=last.turn if last else 0,
+            ending=ending.what,
+            cause=ending.cause.value,
+            detail=ending.detail,
+        )
+    )
+    total = monotonic() - started
+    values: dict[str, Any] = {
+        "ending": ending.what,
+        "cause": ending.cause.value,
+        "detail": ending.detail,
+        "counted": ending.cause.counts,
+        "overhead_seconds": None if outcome.seconds is None else max(0.0, total - outcome.seconds - outcome.suite_seconds),
+        **record.totals(),
+        **outcome.columns(),
+    }
+    bench.store.finish_attempt(attempt_id, values, [*record.take(), *outcome.rows(attempt_id)])

@@ -1,0 +1,108 @@
+"""A scenario made ready to run: fixture frozen, reference read, protected paths known, all named by one hash."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from crucible.errors import FixtureError, UsageError
+from crucible.policy.protection import Protection
+from crucible.scenario.load import LoadedScenario
+from crucible.scenario.reference import Reference, load_reference
+from crucible.scenario.schema import Scenario
+from crucible.scoring.grading import Suite
+from crucible.settings import Settings
+from crucible.world.snapshot import take_snapshot
+from crucible.world.types import Change, ChangeStatus, FileChange, FileState, SandboxMode, Snapshot, WorldSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything attempts of one scenario share. `hash` names scenario text, fixture and reference together."""
+
+    loaded: LoadedScenario
+    snapshot: Snapshot
+    reference: Reference
+    protection: Protection
+    hash: str
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario itself."""
+        return self.loaded.scenario
+
+    def world_spec(self, settings: Settings) -> WorldSpec:
+        """How to make this scenario's world."""
+        return WorldSpec(
+            snapshot=self.snapshot,
+            protected=self.protection.mounts(self.snapshot.files),
+            network=self.scenario.network,
+            toolchain=tuple(Path(p).expanduser() for p in settings.toolchain),
+            python=Path(settings.python).expanduser() if settings.python else None,
+        )
+
+    def suite(self, expected: frozenset[str] = frozenset(), seconds: float = 120.0) -> Suite:
+        """How this scenario's result is tested."""
+        return Suite(self.scenario.test_command, self.scenario.test_report, expected, seconds)
+
+    def before(self, path: str) -> bytes | None:
+        """A fixture file's bytes; None when the fixture has no such file."""
+        return read_fixture(self.snapshot, path)
+
+
+def prepare(loaded: LoadedScenario, bench: Path, settings: Settings) -> Prepared:
+    """Freeze the fixture and read the reference. Raises FixtureError, PatchError or UsageError."""
+    scenario = loaded.scenario
+    fixture = bench / scenario.fixture_path
+    if not fixture.is_dir():
+        raise UsageError(f"{loaded.path}: fixture_path {scenario.fixture_path!r} is not a folder")
+    snapshot = take_snapshot(fixture, settings.cache_folder(), scenario.fixture_ref)
+    reference = load_reference(bench / scenario.reference_fix, lambda path: read_fixture(snapshot, path))
+    parts = (loaded.text, snapshot.digest, reference.text)
+    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+    return Prepared(loaded, snapshot, reference, Protection.of(scenario), digest)
+
+
+def read_fixture(snapshot: Snapshot, path: str) -> bytes | None:
+    """A fixture file's bytes; None when there is no such plain file."""
+    if path not in snapshot.files:
+        return None
+    file = snapshot.root / path
+    if file.is_symlink():
+        return None
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise FixtureError(f"{file}: cannot be read: {error.strerror}") from error
+
+
+def reference_change(prepared: Prepared) -> Change:
+    """The reference fix as a change, for grading and for comparing."""
+    reference = prepared.reference
+    files = []
+    for path in sorted(reference.after):
+        before, after = _state(prepared.before(path)), _state(reference.after[path])
+        status: ChangeStatus = "add" if before is None else "delete" if after is None else "modify"
+        files.append(FileChange(path, status, before, after))
+    return Change(tuple(files))
+
+
+def _state(data: bytes | None) -> FileState | None:
+    if data is None:
+        return None
+    return FileState("file", 0o644, len(data), hashlib.sha256(data).hexdigest(), data)
+
+
+def resolve_mode(settings: Settings) -> tuple[SandboxMode, str | None]:
+    """The sandbox to use and, when `auto` had to take the copy, why."""
+    from crucible.world.probe import probe
+
+    if settings.sandbox == "copy":
+        return "copy", None
+    found = probe()
+    if found.ok:
+        return "overlay", None
+    if settings.sandbox == "overlay":
+        raise UsageError(f"the overlay sandbox does not work here: {found.why}", hint=found.remedy)
+    return "copy", found.why

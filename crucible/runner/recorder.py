@@ -1,0 +1,78 @@
+"""Events of an attempt on their way to the store: kept a turn, then written; and the counts they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from crucible.store.tables import EventRow
+from crucible.store.writes import Store
+from crucible.transcript.events import Answered, Decided, Event, Replied
+
+Progress = Callable[[int, Event, str], None]
+_KEPT = 24
+
+
+@dataclass
+class Recorder:
+    """Takes events in order. `flush` writes what is kept; nothing is lost but the turn in flight if the process is killed."""
+
+    store: Store
+    attempt_id: int
+    progress: Progress | None = None
+    label: str = ""
+    events: list[Event] = field(default_factory=list)
+    _written: int = 0
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        self.events.append(event)
+        if self.progress is not None:
+            self.progress(self.attempt_id, event, self.label)
+        if isinstance(event, Replied) or len(self.events) - self._written >= _KEPT:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the events not yet written."""
+        self.store.add_events(self.take())
+
+    def take(self) -> list[EventRow]:
+        """Rows of the events not yet written; the caller writes them."""
+        rows = [_row(self.attempt_id, seq, e) for seq, e in enumerate(self.events[self._written :], self._written)]
+        self._written = len(self.events)
+        return rows
+
+    def totals(self) -> dict[str, Any]:
+        """Columns of the attempt row that are sums over its events; None where a part is unknown."""
+        replies = [e for e in self.events if isinstance(e, Replied)]
+        decided = [e for e in self.events if isinstance(e, Decided)]
+        sums: dict[str, Any] = {
+            name: _sum([getattr(e, name) for e in replies])
+            for name in ("input_uncached", "input_cached", "cache_write", "output", "reasoning", "cost_usd")
+        }
+        return sums | {
+            "tokens": _sum([_billed(e) for e in replies]),
+            "turns": len(replies),
+            "tool_calls": sum(isinstance(e, Answered) for e in self.events),
+            "blocked": sum(e.action in ("block", "fail") for e in decided),
+            "warned": sum(e.action == "warn" for e in decided),
+            "got_past": sum(e.action == "got_past" for e in decided),
+            "waited_seconds": sum(e.waited_seconds for e in replies),
+        }
+
+
+def _row(attempt_id: int, seq: int, event: Event) -> EventRow:
+    data = event.model_dump_json()
+    return EventRow(attempt_id=attempt_id, seq=seq, kind=event.kind, turn=event.turn, at=event.at, data=data)
+
+
+def _sum(values: list[Any]) -> Any:
+    """The sum, or None when any part is unknown or there is none."""
+    return None if not values or any(v is None for v in values) else sum(values)
+
+
+def _billed(reply: Replied) -> int | None:
+    if reply.input_uncached is None or reply.output is None:
+        return None
+    return reply.input_uncached + (reply.input_cached or 0) + (reply.cache_write or 0) + reply.output

@@ -1,0 +1,165 @@
+"""A run: its plan stored first, then attempt after attempt, judged as they come, resumable at any point."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from crucible import __version__
+from crucible.agents.builtin import builtin_tools
+from crucible.agents.loop import LoopAgent
+from crucible.agents.rehearsal import Rehearsal
+from crucible.agents.scripted import ScriptedModel
+from crucible.errors import Cause
+from crucible.llm.types import Model
+from crucible.runner.attempt import Bench, Job, run_attempt
+from crucible.runner.models import make_model
+from crucible.runner.plan import Slot
+from crucible.runner.prepare import Prepared
+from crucible.runner.validate import Validation
+from crucible.store.queries import attempt_row, run_record, spent
+from crucible.store.tables import PlannedRow, RunRow
+from crucible.store.writes import Store, now
+
+MOST_RETRIES = 3
+"""How often an attempt that does not count is run again within one call of `crucible run`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One scenario of a run, checked, with its rehearsal when that is what is run."""
+
+    prepared: Prepared
+    validation: Validation
+    rehearsal: Rehearsal | None = None
+
+
+@dataclass
+class Result:
+    """What one call of `crucible run` did. Everything else is read from the store."""
+
+    run_id: int
+    made: list[int] = field(default_factory=list)
+    stopped: str | None = None
+
+
+Judging = Callable[[int], Awaitable[None]]
+
+
+def store_plan(store: Store, run: RunRow, slots: Sequence[Slot]) -> int:
+    """Store a run with its plan; its id."""
+    rows = [
+        PlannedRow(
+            run_id=0,
+            position=position,
+            scenario_hash=slot.scenario_hash,
+            block=slot.block,
+            arm=slot.arm.id,
+            model=slot.arm.model,
+            baseline=slot.baseline,
+        )
+        for position, slot in enumerate(slots)
+    ]
+    return store.create_run(run, rows)
+
+
+def new_run(bench_folder: str, mode: str, *, rehearsal: bool, seed: int, blocks: int, judge: str, samples: int,
+            parallel: int, max_cost: float | None, without_extra_tools: bool) -> RunRow:  # fmt: skip
+    """The row of a run that is about to start."""
+    return RunRow(
+        created_at=now(),
+        status="running",
+        rehearsal=rehearsal,
+        seed=seed,
+        blocks=blocks,
+        sandbox=mode,
+        judge=judge,
+        judge_samples=samples,
+        parallel=parallel,
+        max_cost_usd=max_cost,
+        without_extra_tools=without_extra_tools,
+        version=__version__,
+        bench=bench_folder,
+    )
+
+
+async def execute(bench: Bench, subjects: Mapping[str, Subject], judge: Judging, *, parallel: int, max_cost: float | None) -> Result:
+    """Make every attempt of the plan that does not stand yet, `parallel` at a time, judging each when it is stored."""
+    return await _Execution(bench, subjects, judge, parallel, max_cost).run()
+
+
+class _Execution:
+    def __init__(
+        self, bench: Bench, subjects: Mapping[str, Subject], judge: Judging, parallel: int, max_cost: float | None
+    ) -> None:
+        self.bench, self.subjects, self.judge, self.max_cost = bench, subjects, judge, max_cost
+        self.parallel = parallel
+        self.result = Result(bench.run_id)
+        self.models: dict[str, Model] = {}
+        self.queue: list[PlannedRow] = []
+
+    async def run(self) -> Result:
+        self.bench.store.set_run_status(self.bench.run_id, "running")
+        self.queue = self._open()
+        try:
+            async with asyncio.TaskGroup() as workers:
+                for _ in range(self.parallel):
+                    workers.create_task(self._worker())
+        except BaseExceptionGroup as group:
+            self.bench.store.set_run_status(self.bench.run_id, "interrupted")
+            raise group.exceptions[0] from group
+        except BaseException:
+            self.bench.store.set_run_status(self.bench.run_id, "interrupted")
+            raise
+        self.bench.store.set_run_status(self.bench.run_id, self._status())
+        return self.result
+
+    def _open(self) -> list[PlannedRow]:
+        record = run_record(self.bench.store, self.bench.run_id)
+        return record.open_slots() if record else []
+
+    def _status(self) -> str:
+        if self.result.stopped:
+            return "stopped"
+        return "incomplete" if self._open() else "done"
+
+    async def _worker(self) -> None:
+        while self.queue and not self._over_cost():
+            planned = self.queue.pop(0)
+            await self._until_counted(planned)
+
+    async def _until_counted(self, planned: PlannedRow) -> None:
+        for _ in range(MOST_RETRIES):
+            attempt_id = await run_attempt(self.bench, self._job(planned))
+            self.result.made.append(attempt_id)
+            attempt = attempt_row(self.bench.store, attempt_id)
+            if attempt.counted:
+                await self.judge(attempt_id)
+                return
+            if attempt.cause == Cause.FIXTURE or self._over_cost():
+                return
+
+    def _over_cost(self) -> bool:
+        if self.max_cost is None:
+            return False
+        dollars, _ = spent(self.bench.store, self.bench.run_id)
+        if dollars >= self.max_cost:
+            self.result.stopped = f"{dollars:.4f} of {self.max_cost:g} US dollars used"
+        return self.result.stopped is not None
+
+    def _job(self, planned: PlannedRow) -> Job:
+        subject = self.subjects[planned.scenario_hash]
+        arm = subject.prepared.scenario.arm(planned.arm).model_copy(update={"model": planned.model})
+        slot = Slot(planned.scenario_hash, planned.block, arm, planned.baseline)
+        if subject.rehearsal is not None:
+            session = subject.rehearsal.session(arm.id, planned.block)
+            agent = LoopAgent(ScriptedModel(session.turns), builtin_tools())
+            return Job(slot, subject.prepared, subject.validation, agent, session.title)
+        agent = LoopAgent(self._model(arm.model), builtin_tools())
+        return Job(slot, subject.prepared, subject.validation, agent)
+
+    def _model(self, name: str) -> Model:
+        if name not in self.models:
+            self.models[name] = make_model(name, self.bench.settings)
+        return self.models[name]

@@ -1,0 +1,234 @@
+"""The tables. Append-only: a row that is final is never updated; a re-judge adds rows under a new judge version.
+
+Times are UTC in ISO 8601, durations seconds, money US dollars, sizes bytes. NULL is unknown, never zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import JSON, Column, Index, LargeBinary, UniqueConstraint
+from sqlmodel import Field, SQLModel
+
+
+class ScenarioRow(SQLModel, table=True):
+    """A scenario as it was run: its text, the fixture's digest and the reference, named by their common hash."""
+
+    __tablename__ = "scenario"
+    hash: str = Field(primary_key=True)
+    name: str = Field(index=True)
+    text: str
+    fixture_digest: str
+    reference_text: str
+    created_at: str
+
+
+class ValidationRow(SQLModel, table=True):
+    """One check that a scenario is red as it stands and green with its reference. The latest one counts."""
+
+    __tablename__ = "validation"
+    id: int | None = Field(default=None, primary_key=True)
+    scenario_hash: str = Field(foreign_key="scenario.hash", index=True)
+    created_at: str
+    sandbox: str
+    python: str
+    ok: bool
+    problems: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    expected: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    failing_before: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    passing_before: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    seconds: float
+
+
+class RunRow(SQLModel, table=True):
+    """One `crucible run`: a stored plan of attempts."""
+
+    __tablename__ = "run"
+    id: int | None = Field(default=None, primary_key=True)
+    created_at: str
+    ended_at: str | None = None
+    status: str
+    rehearsal: bool
+    seed: int
+    blocks: int
+    sandbox: str
+    judge: str
+    judge_samples: int
+    parallel: int
+    max_cost_usd: float | None = None
+    without_extra_tools: bool = False
+    version: str
+    bench: str
+
+
+class PlannedRow(SQLModel, table=True):
+    """One attempt a run is to make; `position` is its place in the seeded order."""
+
+    __tablename__ = "planned"
+    run_id: int = Field(foreign_key="run.id", primary_key=True)
+    position: int = Field(primary_key=True)
+    scenario_hash: str = Field(foreign_key="scenario.hash")
+    block: int
+    arm: str
+    model: str
+    baseline: bool
+    __table_args__ = (UniqueConstraint("run_id", "scenario_hash", "arm", "block"),)
+
+
+class AttemptRow(SQLModel, table=True):
+    """One arm, once, on one scenario. `ending` is NULL while it runs; `counted` only when it is final.
+
+    A row that does not count is followed by another with the next `retry`; the highest retry stands.
+    """
+
+    __tablename__ = "attempt"
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: int = Field(foreign_key="run.id")
+    scenario_hash: str = Field(foreign_key="scenario.hash")
+    scenario: str
+    arm: str
+    block: int
+    retry: int
+    baseline: bool
+    model: str
+    rehearsal: bool
+    session: str | None = None
+    sandbox: str
+    started_at: str
+    ended_at: str | None = None
+    ending: str | None = None
+    cause: str | None = None
+    detail: str = ""
+    counted: bool | None = None
+    passed: bool | None = None
+    turns: int | None = None
+    tool_calls: int | None = None
+    blocked: int | None = None
+    warned: int | None = None
+    got_past: int | None = None
+    seconds: float | None = None
+    waited_seconds: float | None = None
+    overhead_seconds: float | None = None
+    input_uncached: int | None = None
+    input_cached: int | None = None
+    cache_write: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
+    scripted_usage: bool = False
+    diff: str | None = None
+    diff_size: int | None = None
+    similarity: float | None = None
+    structural: float | None = None
+    textual: float | None = None
+    similarity_reasons: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    size_ratio: float | None = None
+    __table_args__ = (
+        UniqueConstraint("run_id", "scenario_hash", "arm", "block", "retry"),
+        Index("attempt_standing", "counted", "rehearsal", "scenario", "arm", "model"),
+    )
+
+
+class EventRow(SQLModel, table=True):
+    """One event of a transcript, in order; `data` is the event as JSON text."""
+
+    __tablename__ = "event"
+    attempt_id: int = Field(foreign_key="attempt.id", primary_key=True)
+    seq: int = Field(primary_key=True)
+    kind: str
+    turn: int
+    at: float
+    data: str
+
+
+class ChangedFileRow(SQLModel, table=True):
+    """One file of an attempt's change. `after` is its compressed bytes, NULL when deleted or above the cap."""
+
+    __tablename__ = "changed_file"
+    attempt_id: int = Field(foreign_key="attempt.id", primary_key=True)
+    path: str = Field(primary_key=True)
+    status: str
+    old_path: str | None = None
+    mode_before: int | None = None
+    mode_after: int | None = None
+    size_before: int | None = None
+    size_after: int | None = None
+    sha256_after: str | None = None
+    graded: bool
+    left_out: str | None = None
+    after: bytes | None = Field(default=None, sa_column=Column(LargeBinary))
+
+
+class TestReportRow(SQLModel, table=True):
+    """What the suite said about an attempt's result in a clean copy."""
+
+    __tablename__ = "test_report"
+    attempt_id: int = Field(foreign_key="attempt.id", primary_key=True)
+    state: str
+    exit_code: int | None
+    seconds: float
+    passed: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    failed: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    fixed: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    broke: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    missing: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    detail: str
+    output: str
+
+
+class JudgeRow(SQLModel, table=True):
+    """One judge version: model, prompt, rubric and samples, named by their common hash."""
+
+    __tablename__ = "judge"
+    id: str = Field(primary_key=True)
+    model: str
+    samples: int
+    prompt_hash: str
+    rubric_hash: str
+    created_at: str
+
+
+class JudgementRow(SQLModel, table=True):
+    """One raw reply of a judge, kept whether it could be read or not."""
+
+    __tablename__ = "judgement"
+    id: int | None = Field(default=None, primary_key=True)
+    attempt_id: int = Field(foreign_key="attempt.id", index=True)
+    judge_id: str = Field(foreign_key="judge.id")
+    dimension: str
+    sample: int
+    asking: int
+    reply: str
+    error: str | None
+    usage: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+
+
+class ScoreRow(SQLModel, table=True):
+    """One dimension of one attempt under one judge version; `value` NULL means not scored, for `reason`."""
+
+    __tablename__ = "score"
+    attempt_id: int = Field(foreign_key="attempt.id", primary_key=True)
+    judge_id: str = Field(foreign_key="judge.id", primary_key=True)
+    dimension: str = Field(primary_key=True)
+    weight: float
+    value: float | None
+    reason: str | None
+    raw: float | None
+    samples: list[int] = Field(sa_column=Column(JSON, nullable=False))
+    clamps: list[dict[str, Any]] = Field(sa_column=Column(JSON, nullable=False))
+    evidence: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    reasoning: str
+
+
+class TotalRow(SQLModel, table=True):
+    """The weighted total of one attempt under one judge version. `value` is NULL while a dimension is missing."""
+
+    __tablename__ = "total"
+    attempt_id: int = Field(foreign_key="attempt.id", primary_key=True)
+    judge_id: str = Field(foreign_key="judge.id", primary_key=True)
+    seq: int = Field(index=True, description="Order of judging; the highest of an attempt is the one shown.")
+    value: float | None
+    partial: float | None
+    weight_scored: float
+    missing: list[str] = Field(sa_column=Column(JSON, nullable=False))

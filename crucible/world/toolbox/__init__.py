@@ -1,0 +1,4 @@
+"""The program that serves an attempt's tools from inside its world. Standard library only; imports nothing of ours.
+
+It is started as `python3 -I -S` from a read-only place. Requests and results are frames on a private pipe.
+"""

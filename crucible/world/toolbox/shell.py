@@ -1,0 +1,177 @@
+"""One command, run to its end or to its limit, with everything it started in its session.
+
+Output is read by us against our own deadline: no process that holds the pipe open can make a call last longer.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+
+from .text import Kept
+
+AFTER_EXIT = 0.25
+"""Seconds an output may still flow once the shell has ended but something holds the pipe."""
+AFTER_TERM = 0.5
+"""Seconds between SIGTERM and SIGKILL."""
+_CHUNK = 1 << 16
+
+
+class Ran:
+    """How a command ended. `exit_code` is negative for a signal, None when it was stopped by us."""
+
+    def __init__(self, exit_code: int | None, output: Kept, *, timed_out: bool) -> None:
+        self.exit_code = exit_code
+        self.output = output
+        self.timed_out = timed_out
+
+
+def ignore(*_: object) -> None:
+    """A handler that does nothing. Unlike SIG_IGN it is not inherited by commands."""
+
+
+def prepare() -> None:
+    """Make this process fit to start commands: woken when a child ends, not ended by a signal meant for others."""
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    os.set_blocking(write, False)
+    _Children.wake = read
+    for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGALRM):
+        signal.signal(number, ignore)
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+
+
+def run(command: str, seconds: float, *, keep: int, drain: int, env: dict[str, str]) -> Ran:
+    """Run a shell command in the current folder; past `seconds`, or past `drain` bytes of output, it is ended."""
+    call = _Call(command, Kept(keep), drain, env)
+    call.follow(time.monotonic() + seconds)
+    exit_code = call.exit_code  # before the group is ended: a command stopped by us has none
+    timed_out = exit_code is None and not call.flooded
+    call.end_group()
+    return Ran(exit_code, call.output, timed_out=timed_out)
+
+
+class _Children:
+    """Reaps everything: as process 1 of a sandbox this process inherits all orphans."""
+
+    wake = -1
+
+    @classmethod
+    def clear_wake(cls) -> None:
+        try:
+            while os.read(cls.wake, _CHUNK):
+                pass
+        except BlockingIOError:
+            pass
+
+    @staticmethod
+    def reap(wanted: int) -> int | None:
+        """Reap what has ended; the wait status of `wanted` when it is among them."""
+        found = None
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return found
+            if pid == 0:
+                return found
+            if pid == wanted:
+                found = status
+
+
+class _Call:
+    def __init__(self, command: str, output: Kept, drain: int, env: dict[str, str]) -> None:
+        self.output = output
+        self._drain = drain
+        self._status: int | None = None
+        self._at_eof = False
+        self._pipe, write = os.pipe()
+        try:
+            self._pid = _start(command, write, env)
+        except BaseException:
+            os.close(self._pipe)
+            raise
+        finally:
+            os.close(write)
+
+    @property
+    def ended(self) -> bool:
+        return self._status is not None
+
+    @property
+    def flooded(self) -> bool:
+        return self.output.size > self._drain
+
+    @property
+    def exit_code(self) -> int | None:
+        return None if self._status is None else os.waitstatus_to_exitcode(self._status)
+
+    def follow(self, deadline: float) -> None:
+        """Read until the shell has ended and its output too, or the deadline, or too much output."""
+        while not self.flooded and not (self.ended and self._at_eof):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return
+            was_running = not self.ended
+            self._step(left)
+            if was_running and self.ended:
+                deadline = min(deadline, time.monotonic() + AFTER_EXIT)
+
+    def end_group(self) -> None:
+        """End what is left of the command's session group and close the pipe."""
+        if self._signal(signal.SIGTERM):
+            self._wait_for_group(AFTER_TERM)
+            self._signal(signal.SIGKILL)
+            self._wait_for_group(AFTER_TERM)
+        self._step(0)
+        os.close(self._pipe)
+
+    def _wait_for_group(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0 and self._signal(0):
+            self._step(min(left, 0.02))
+
+    def _signal(self, number: int) -> bool:
+        """Signal the whole group; False when nothing is left of it."""
+        try:
+            os.killpg(self._pid, number)
+        except (ProcessLookupError, PermissionError):  # macOS says EPERM when only zombies are left
+            return False
+        return True
+
+    def _step(self, seconds: float) -> None:
+        pipes = [] if self._at_eof else [self._pipe]
+        ready, _, _ = select.select([*pipes, _Children.wake], [], [], max(seconds, 0))
+        if self._pipe in ready:
+            data = os.read(self._pipe, _CHUNK)
+            self._at_eof = not data
+            self.output.add(data)
+        if _Children.wake in ready:
+            _Children.clear_wake()
+        if self._status is None:
+            self._status = _Children.reap(self._pid)
+        else:
+            _Children.reap(self._pid)
+
+
+def _start(command: str, output: int, env: dict[str, str]) -> int:
+    for shell in ("bash", "sh"):
+        try:
+            return os.posix_spawnp(
+                shell,
+                [shell, "-c", command],
+                env,
+                file_actions=[
+                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                    (os.POSIX_SPAWN_DUP2, output, 1),
+                    (os.POSIX_SPAWN_DUP2, output, 2),
+                ],
+                setsid=True,
+                setsigmask=[],
+                setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],  # Python ignores these two; commands must not
+            )
+        except FileNotFoundError:
+            continue
+    raise FileNotFoundError("no shell here: neither bash nor sh is on PATH")
