@@ -35,7 +35,7 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	  { echo "Crucible needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
 ifneq ($(UV),)
 	$(UV) venv --quiet --clear --python "$$(command -v $(PYTHON))" $(VENV)
-	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	$(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 else
 	$(PYTHON) -m venv --clear $(VENV)

@@ -134,12 +134,12 @@ def test_secrets_come_from_both_arms_and_from_what_the_attempt_had() -> None:
     )
     expected = Secrets(
         arms=("assisted", "baseline"),
-        models=("anthropic/claude-sonnet-4-6",),
+        models=("anthropic/claude-sonnet-4-6", "openai/other"),
         servers=("asd",),
         tools=("asd__callers",),
         prompts=("Use the code graph of asd first", "Work alone and never ask anybody"),
     )
-    assert expected == secrets_of(scenario, started)
+    assert expected == secrets_of(scenario, started, ["openai/other"])
 
 
 def test_a_prompt_line_that_the_task_says_too_stays() -> None:

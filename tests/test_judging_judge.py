@@ -54,6 +54,9 @@ class Listed:
     def price_known(self) -> bool:
         return True
 
+    def cost_of(self, input_tokens: int, output_tokens: int) -> float | None:
+        return 0.0 * (input_tokens + output_tokens)
+
     def estimate_tokens(self, request: Request) -> int:
         return sum(len(message.content) for message in request.messages)
 
@@ -121,7 +124,7 @@ def test_two_refusals_leave_the_dimension_not_scored_and_the_next_one_is_still_a
     result = judged(Listed("no", reply(9), reply(2)))
     missing = result.scores["correctness"]
     assert isinstance(missing, NotScored)
-    assert missing.reason.startswith("no valid reply in 2 askings: the reply must be one JSON object")
+    assert missing.reason.startswith("no valid reply (times asked: 2): the reply must be one JSON object")
     assert missing.reason.endswith("; score must be from 0 to 5")
     assert _scored(result, "minimality").value == 0.4
 
@@ -199,7 +202,7 @@ def test_evidence_beyond_the_judges_context_is_not_scored_and_not_asked_twice() 
     errors = [ProviderError("too long", kind="context") for _ in DIMENSIONS]
     kept: list[Judgement] = []
     result = judged(Listed(*errors), kept)
-    reason = "no valid reply in 1 askings: the evidence does not fit the judge's context: too long"
+    reason = "no valid reply (times asked: 1): the evidence does not fit the judge's context: too long"
     assert {d.name: NotScored(reason) for d in DIMENSIONS} == result.scores
     assert [j.usage for j in kept] == [None, None]
     assert result.scores == judged(Listed(), done=kept).scores

@@ -149,6 +149,7 @@ def test_cost_comes_from_the_price_given_else_is_unknown() -> None:
     assert ask([Text("Hi.", usage=counts)])[0].usage.cost_usd is None
     assert pytest.approx(0.003) == ask([Text("Hi.", usage=counts)], price=price)[0].usage.cost_usd
     assert (model_at("").price_known(), model_at("", price=price).price_known()) == (False, True)
+    assert (model_at("").cost_of(10, 10), model_at("", price=price).cost_of(500, 0)) == (None, pytest.approx(0.001))
 
 
 def test_rate_limit_is_waited_out() -> None:
@@ -215,6 +216,14 @@ def test_a_missing_key_is_auth(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         run(lambda: LiteLLMModel(name, on_retry=notes.append).complete(ASK))
     assert (caught.value.kind, notes) == ("auth", [])
     assert "_API_KEY" in str(caught.value.hint)
+
+
+def test_an_address_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A local server is asked although no key is set."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with LoopbackServer([Text("Hi.")]) as server:
+        model = LiteLLMModel("openai/tiny", api_base=server.base_url)
+        assert run(lambda: model.complete(ASK)).text == "Hi."
 
 
 @pytest.mark.parametrize(

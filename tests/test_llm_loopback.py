@@ -75,7 +75,7 @@ def test_each_model_has_its_own_script() -> None:
     with LoopbackServer({"tiny": [Text("list")], "echo": lambda request: Text(str(request["messages"]))}) as server:
         assert send(server)[2]["choices"][0]["message"]["content"] == "list"
         assert send(server, {"model": "echo", "messages": [1]})[2]["choices"][0]["message"]["content"] == "[1]"
-        status, _, body = send(server, {"model": "tyni"})
+        status, _, body = send(server, {"model": "tinny"})
         assert {"tiny", "echo"} == {one["id"] for one in send(server, path="/models", method="GET")[2]["data"]}
     assert status == 404
     assert "did you mean 'tiny'" in body["error"]["message"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crucible.llm._litellm import load
-from crucible.llm.price import Price, cost_usd, known_price, nearest_priced
+from crucible.llm.price import Price, cost_usd, known_price, most_usd, nearest_priced
 from crucible.transcript.messages import Usage
 
 pytestmark = pytest.mark.slow  # the first test here loads litellm
@@ -84,10 +84,18 @@ def test_a_cost_is_unknown_when_a_count_is(usage: Usage) -> None:
 
 
 def test_every_kind_of_token_is_billed_once_at_its_own_rate() -> None:
-    """Without a rate of their own, cached and written tokens cost what input costs; above a threshold all rates change."""
+    """Without a rate of their own, cached and written tokens cost what input costs; long requests have other rates."""
     usage = Usage(input_uncached=1, input_cached=10, cache_write=100, output=1000)
     assert cost_usd(usage, Price(1.0, 2.0)) == 2111
     assert cost_usd(usage, Price(1.0, 2.0, cached=0.1, cache_write=1.25)) == 2127
     assert cost_usd(usage, Price(1.0, 2.0, above=(111, Price(9.0, 9.0)))) == 2111
     assert cost_usd(usage, Price(1.0, 2.0, above=(110, Price(3.0, 4.0, above=(110, Price(5.0, 6.0)))))) == 6555
     assert Price.per_million(3, 15, cached=0.3) == Price(3e-06, 15e-06, cached=0.3 / 1e6)
+
+
+def test_the_most_a_call_can_cost() -> None:
+    """All input at the dearer of the plain and the cache-writing rate; unknown without a price."""
+    assert most_usd(100, 10, Price(1.0, 2.0, cached=0.1, cache_write=1.25)) == 145
+    assert most_usd(100, 10, Price(1.0, 2.0)) == 120
+    assert most_usd(100, 10, Price(1.0, 2.0, above=(99, Price(3.0, 4.0)))) == 340
+    assert most_usd(100, 10, None) is None

@@ -86,7 +86,7 @@ class Spend:
         usage = reply.usage
         self.tokens += usage.total if usage.total is not None else self._last_estimate
         self.cost_usd += usage.cost_usd or 0.0
-        if usage.total is not None and usage.output is not None and usage.total > usage.output:
+        if self._last_estimate and usage.total is not None and usage.output is not None and usage.total > usage.output:
             self._growth *= max(0.25, min(4.0, (usage.total - usage.output) / self._last_estimate))
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 
 from crucible import __version__
@@ -15,9 +15,23 @@ from crucible.cli import doctor, results, run, scenarios
 from crucible.cli.context import Context
 from crucible.errors import CrucibleError, ExitCode
 
+
+def _exit_with(result: object, **_: object) -> None:
+    """Commands return their exit code."""
+    raise typer.Exit(result if isinstance(result, int) else int(ExitCode.DONE))
+
+
 HELP = "Is agent set-up B better than A at this job, and how sure are we?"
 
-app = typer.Typer(name="crucible", help=HELP, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich")
+# Plain help: rendering it with rich costs more than everything else a command does before its own work.
+app = typer.Typer(
+    name="crucible",
+    result_callback=_exit_with,
+    help=HELP,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 run.register(app)
 scenarios.register(app)
 results.register(app)
@@ -63,22 +77,23 @@ def _set_up_logging(verbose: bool, log_file: Path | None) -> None:
 
 def run_app(arguments: list[str] | None = None) -> int:
     """Run one command; its exit code. Errors raised on purpose become lines on stderr, never a traceback."""
-    command = typer.main.get_command(app)
     try:
-        result = command.main(args=arguments, prog_name="crucible", standalone_mode=False)
+        app(args=arguments, prog_name="crucible")
     except CrucibleError as error:
         for line in error.lines():
-            click.echo(f"crucible: {line}" if not line.startswith((" ", "/")) and ":" not in line[:1] else line, err=True)
+            typer.echo(line, err=True)
         return int(error.exit_code)
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
-    except click.ClickException as error:
-        error.show()
-        return int(ExitCode.USAGE)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("crucible: interrupted; what was done is stored", err=True)
+    except SystemExit as stop:
+        return _code(stop.code)
+    except KeyboardInterrupt:
+        typer.echo("interrupted; what was done is stored", err=True)
         return int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        sys.stderr.close()
-        return int(ExitCode.DONE)
-    return int(result) if isinstance(result, int) else int(ExitCode.DONE)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return int(ExitCode.DONE)
+
+
+def _code(code: object) -> int:
+    """typer turns Ctrl-C into Abort and that into 1; ours says what it was."""
+    aborted = isinstance(sys.exc_info()[1], SystemExit) and isinstance(sys.exc_info()[1].__context__, typer.Abort)  # type: ignore[union-attr] # narrowed by the first half
+    return int(ExitCode.INTERRUPTED) if aborted else code if isinstance(code, int) else int(ExitCode.DONE)

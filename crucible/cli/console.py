@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 @lru_cache(maxsize=2)
 def console(*, stderr: bool = False) -> Console:
     """The console for results, or for progress and notes. Untrusted text is never read as markup."""
+    from rich.console import Console
+
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 120
     return Console(stderr=stderr, markup=False, emoji=False, width=width)

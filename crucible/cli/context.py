@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crucible.errors import UsageError
-from crucible.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from crucible.settings import Settings
     from crucible.store.writes import Store
 
 
@@ -35,6 +35,8 @@ class Context:
 
     def settings(self, **flags: Any) -> Settings:
         """Settings with flags on top."""
+        from crucible.settings import load_settings
+
         return load_settings(self.bench, store=self.store_option, **flags)
 
     def store_path(self, settings: Settings) -> str:

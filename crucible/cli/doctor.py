@@ -16,7 +16,9 @@ def register(app: typer.Typer) -> None:
     app.command("doctor")(doctor_command)
 
 
-def doctor_command(context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> int:
+def doctor_command(
+    context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+) -> int:
     """Look at sandbox, git, store, models and keys; say what is missing and what fixes it."""
     from dataclasses import asdict
 

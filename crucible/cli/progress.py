@@ -40,7 +40,9 @@ class Watch:
             self._live.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._live:
             self._live.stop()
 
@@ -50,7 +52,9 @@ class Watch:
         match event:
             case Replied():
                 attempt.turn = event.turn
-                attempt.tokens += sum(filter(None, (event.input_uncached, event.input_cached, event.cache_write, event.output)))
+                attempt.tokens += sum(
+                    filter(None, (event.input_uncached, event.input_cached, event.cache_write, event.output))
+                )
                 attempt.cost = None if event.cost_usd is None or attempt.cost is None else attempt.cost + event.cost_usd
                 attempt.doing = event.tool_calls[0]["name"] if event.tool_calls else "finishing"
             case Answered():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
 from typing import Annotated
 
@@ -56,7 +55,9 @@ def runs_command(context: typer.Context, as_json: AsJson = False) -> int:
 
 def show_command(
     context: typer.Context,
-    attempt: Annotated[str, typer.Argument(metavar="ATTEMPT", help="Attempt number, or `run:N` for a run's comparison.")],
+    attempt: Annotated[
+        str, typer.Argument(metavar="ATTEMPT", help="Attempt number, or `run:N` for a run's comparison.")
+    ],
     full: Annotated[bool, typer.Option("--full", help="Show replies and results uncut.")] = False,
     as_json: AsJson = False,
 ) -> int:
@@ -109,6 +110,8 @@ def rejudge_command(
     judge_samples: Annotated[int, typer.Option(min=1, max=15, help="Replies per dimension.")] = 1,
 ) -> int:
     """Judge a run's stored attempts again, without running any. Earlier scores stay, under their judge version."""
+    import asyncio
+
     from crucible.runner.command import rejudge
     from crucible.runner.judge import JudgeChoice
 

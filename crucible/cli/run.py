@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Any
 
 import typer
@@ -36,20 +35,34 @@ def run_command(
         list[str] | None,
         typer.Argument(metavar="[SCENARIO]...", help="Names or files.", autocompletion=complete_scenario),
     ] = None,
-    blocks: Annotated[int | None, typer.Option(min=1, help="Attempts per arm; default: what the scenario says.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the order inside blocks; default: drawn and stored.")] = None,
+    blocks: Annotated[
+        int | None, typer.Option(min=1, help="Attempts per arm; default: what the scenario says.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the order inside blocks; default: drawn and stored.")
+    ] = None,
     arm: Annotated[str | None, typer.Option(help="Run only this arm.")] = None,
     model: Annotated[list[str] | None, typer.Option(metavar="ARM=MODEL", help="Another model for an arm.")] = None,
     parallel: Annotated[int | None, typer.Option(min=1, max=64, help="Attempts at a time.")] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0, metavar="USD", help="Stop starting attempts at this cost.")] = None,
-    judge: Annotated[str | None, typer.Option(metavar="MODEL", help="Judge model, or `facts` for measurements only.")] = None,
-    judge_samples: Annotated[int | None, typer.Option(min=1, max=15, help="Replies per dimension; 3 is recommended.")] = None,
-    rehearse: Annotated[bool, typer.Option("--rehearse", help="Play the hand-written sessions; no model is asked.")] = False,
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, metavar="USD", help="Stop starting attempts at this cost.")
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Judge model, or `facts` for measurements only.")
+    ] = None,
+    judge_samples: Annotated[
+        int | None, typer.Option(min=1, max=15, help="Replies per dimension; 3 is recommended.")
+    ] = None,
+    rehearse: Annotated[
+        bool, typer.Option("--rehearse", help="Play the hand-written sessions; no model is asked.")
+    ] = False,
     without_extra_tools: Annotated[
         bool, typer.Option("--without-extra-tools", help="Leave out the tool servers a scenario names; marked.")
     ] = False,
     sandbox: Annotated[str | None, typer.Option(help="auto, overlay or copy.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and price the run; make nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything and price the run; make nothing.")
+    ] = False,
     resume: Annotated[int | None, typer.Option(metavar="RUN", help="Go on with a stored run.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> int:
@@ -95,6 +108,8 @@ def _models(given: list[str]) -> dict[str, str]:
 
 
 def _watched(work: Any) -> Any:
+    import asyncio
+
     from crucible.cli.progress import Watch
 
     with Watch(console(stderr=True)) as watch:

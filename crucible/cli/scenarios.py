@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Annotated
@@ -44,11 +43,15 @@ def list_scenarios_command(
 
 def validate_command(
     context: typer.Context,
-    names: Annotated[list[str] | None, typer.Argument(metavar="[SCENARIO]...", help="Names or files; default all.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[SCENARIO]...", help="Names or files; default all.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     sandbox: Annotated[str | None, typer.Option(help="auto, overlay or copy.")] = None,
 ) -> int:
     """Check scenarios: unfixed is red, the reference is green, twice each, and no line of the reference can be read."""
+    import asyncio
+
     from crucible.report.scenarios import validation_lines
     from crucible.runner.checks import validate_all
 
@@ -90,5 +93,3 @@ def new_command(
     for path in make_scenario(context.obj.bench, name):
         typer.echo(f"made {context.obj.shown(path)}")
     typer.echo(f"\nNext: fill them in, then crucible validate {name}")
-
-

@@ -46,9 +46,10 @@ class Secrets:
     prompts: tuple[str, ...] = ()
 
 
-def secrets_of(scenario: Scenario, started: Started | None = None) -> Secrets:
-    """The secrets of both arms of a scenario; `started` adds the tools and prompt one attempt really had.
+def secrets_of(scenario: Scenario, started: Started | None = None, models: Iterable[str] = ()) -> Secrets:
+    """The secrets of both arms of a scenario.
 
+    `started` adds the tools and the prompt one attempt really had, `models` those a run put in place of the scenario's.
     A line of a system prompt that also stands in the task stays: it tells the arms apart no more than the task does.
     """
     servers = {server for arm in scenario.arms for server in arm.extra_tools}
@@ -57,7 +58,7 @@ def secrets_of(scenario: Scenario, started: Started | None = None) -> Secrets:
     task = _one_line(scenario.task_prompt)
     return Secrets(
         arms=tuple(arm.id for arm in scenario.arms),
-        models=tuple(sorted({arm.model for arm in scenario.arms})),
+        models=tuple(sorted({*models, *(arm.model for arm in scenario.arms)})),
         servers=tuple(sorted(servers | {tool.partition("__")[0] for tool in tools})),
         tools=tuple(sorted(tools)),
         prompts=tuple(line for prompt in prompts for line in _own_lines(prompt) if line not in task),

@@ -157,7 +157,7 @@ def _why_not(judgements: list[Judgement]) -> str:
     if not judgements:
         return "the judge was not asked"
     reasons = dict.fromkeys(judgement.error or "" for judgement in sorted(judgements, key=_order))
-    return f"no valid reply in {len(judgements)} askings: {'; '.join(reasons)}"
+    return f"no valid reply (times asked: {len(judgements)}): {'; '.join(reasons)}"
 
 
 def _order(judgement: Judgement) -> tuple[int, int]:

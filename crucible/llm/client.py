@@ -12,7 +12,8 @@ from crucible.errors import ProviderError, nearest
 from crucible.llm import estimate
 from crucible.llm._litellm import call_errors, is_loaded, load, load_seconds
 from crucible.llm.errors import as_provider_error
-from crucible.llm.price import Price, cost_usd, known_price
+from crucible.llm.keys import missing_key
+from crucible.llm.price import Price, cost_usd, known_price, most_usd
 from crucible.llm.retry import PATIENT, RetryNote, RetryPolicy, with_retries
 from crucible.llm.types import Reply, Request
 from crucible.llm.usage import read_usage
@@ -68,6 +69,10 @@ class LiteLLMModel:
         """Whether a call's cost can be told."""
         return self.price() is not None
 
+    def cost_of(self, input_tokens: int, output_tokens: int) -> float | None:
+        """What a call of that size costs at most, in US dollars; None when the price is unknown."""
+        return most_usd(input_tokens, output_tokens, self.price())
+
     def estimate_tokens(self, request: Request) -> int:
         """A cheap upper guess of the input tokens of a request."""
         return estimate.estimate_tokens(request)
@@ -79,7 +84,7 @@ class LiteLLMModel:
             "max_tokens": request.max_output_tokens,
             "response_format": self._response_format(request),
             "api_base": self._api_base,
-            "api_key": self._api_key,
+            "api_key": self._api_key or self._no_key(),
         }
         return {
             "model": self.name,
@@ -90,6 +95,10 @@ class LiteLLMModel:
             "max_retries": 0,
             **{key: value for key, value in optional.items() if value is not None},
         }
+
+    def _no_key(self) -> str | None:
+        """A word in place of a key at an address of one's own: the client library refuses to ask without any."""
+        return "none" if self._api_base and missing_key(self.name) else None
 
     def _response_format(self, request: Request) -> dict[str, Any] | None:
         """None also where the provider takes no schema: it would refuse the request, and the prompt asks as well."""

@@ -186,6 +186,7 @@ def _error(code: int, message: str) -> Status:
 class _Http(ThreadingHTTPServer):
     # Not daemons: closing joins every handler, so no socket outlives the server.
     daemon_threads = False
+    request_queue_size = 128
 
     def __init__(self, address: tuple[str, int], loopback: LoopbackServer) -> None:
         super().__init__(address, _Handler)
@@ -210,9 +211,12 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             request = json.loads(body)
         except ValueError:
-            return self._respond({}, _error(400, "the body is not JSON"))
-        answer = self.server.loopback.answer(request)
-        return self._respond(request, _error(400, "not streamed here") if request.get("stream") else answer)
+            request = None
+        if not isinstance(request, dict):
+            return self._respond({}, _error(400, "the body is not a JSON object"))
+        if request.get("stream"):
+            return self._respond({}, _error(400, "replies are not streamed here"))
+        return self._respond(request, self.server.loopback.answer(request))
 
     def _respond(self, request: dict[str, Any], answer: Answer) -> None:
         while isinstance(answer, Slow):

@@ -59,6 +59,14 @@ def cost_usd(usage: Usage, price: Price | None) -> float | None:
     )
 
 
+def most_usd(input_tokens: int, output_tokens: int, price: Price | None) -> float | None:
+    """The most a call of that size can cost in US dollars: nothing cached, or all of it written to the cache."""
+    if price is None:
+        return None
+    rate = price.at(input_tokens)
+    return input_tokens * max(rate.input, rate.cache_write or 0.0) + output_tokens * rate.output
+
+
 @cache
 def known_price(model: str) -> Price | None:
     """The list price of a model from litellm's bundled map.

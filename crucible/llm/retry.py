@@ -1,8 +1,7 @@
 """Retries: when to try again, how long to wait first, and when to give up."""
 
-# By hand rather than with stamina: its bound covers the tries as well as the waiting, is looked at after a wait
-# instead of before (it would sleep through a Retry-After that is longer than all we allow), and every retry is
-# logged to stderr by a process-wide hook.
+# By hand rather than with stamina: its time-out is looked at before a wait, not against it, so it would sleep
+# through a Retry-After longer than all we allow; the time gone is not told; and a process-wide hook logs to stderr.
 
 from __future__ import annotations
 
@@ -25,9 +24,9 @@ T = TypeVar("T")
 class RetryPolicy:
     """How patient to be with a provider.
 
-    `attempts` is the most tries of one request, `total_seconds` the most time waited between them (the tries
-    themselves are bounded by the request's time-out). Waits double from `first_wait` to `max_wait` seconds,
-    each shortened by up to half at random; a Retry-After replaces them.
+    `attempts` is the most tries of one request; no further try starts once `total_seconds` would have gone on
+    failed tries and waiting. Waits double from `first_wait` to `max_wait` seconds, each shortened by up to half
+    at random; a Retry-After replaces them.
     """
 
     attempts: int = 6
@@ -39,12 +38,12 @@ class RetryPolicy:
         if self.attempts < 1 or not min(self.total_seconds, self.first_wait, self.max_wait) >= 0:
             raise ValueError(f"a retry policy needs at least one attempt and no negative time: {self}")
 
-    def wait_after(self, tries: int, slept: float, error: ProviderError) -> float | None:
-        """Seconds to wait before another try, after `tries` tries and `slept` seconds of waiting; None to give up."""
+    def wait_after(self, tries: int, gone: float, error: ProviderError) -> float | None:
+        """Seconds to wait for another try, `gone` seconds after the first of `tries` began; None to give up."""
         if error.kind not in RETRIED or tries >= self.attempts:
             return None
         wait = error.retry_after or self._backoff(tries)
-        return wait if slept + wait <= self.total_seconds else None
+        return wait if gone + wait <= self.total_seconds else None
 
     def _backoff(self, tries: int) -> float:
         doubled = min(self.max_wait, self.first_wait * 2.0 ** min(tries - 1, 32))
@@ -73,27 +72,27 @@ async def with_retries(
 
     Raises the last ProviderError, with the tries told, when the policy gives up. Cancellation passes at once.
     """
-    started, slept, tries = time.monotonic(), 0.0, 0
+    started, tries, gone = time.monotonic(), 0, 0.0
     while True:
-        tries, this_try = tries + 1, time.monotonic()
+        tries += 1
         try:
-            return await call(), 0.0 if tries == 1 else this_try - started
+            return await call(), gone
         except ProviderError as error:
-            wait = policy.wait_after(tries, slept, error)
+            gone = time.monotonic() - started
+            wait = policy.wait_after(tries, gone, error)
             if wait is None:
-                raise _given_up(error, policy, tries, slept) from error
+                raise _given_up(error, policy, tries, gone) from error
             if on_retry is not None:
                 on_retry(RetryNote(tries, wait, error.kind, error.message))
         await asyncio.sleep(wait)
-        slept += wait
+        gone = time.monotonic() - started
 
 
-def _given_up(error: ProviderError, policy: RetryPolicy, tries: int, slept: float) -> ProviderError:
-    told = f" (given up after {tries} tries and {slept:.0f} s of waiting)" if tries > 1 else ""
-    hint = error.hint
-    if error.kind in RETRIED and error.retry_after and slept + error.retry_after > policy.total_seconds:
-        left = policy.total_seconds - slept
-        hint = f"the provider asks for {error.retry_after:.0f} s of patience; {left:.0f} s are left: run again later"
+def _given_up(error: ProviderError, policy: RetryPolicy, tries: int, gone: float) -> ProviderError:
+    told = f" (given up after {tries} tries in {gone:.0f} s)" if tries > 1 else ""
+    hint, left = error.hint, max(0.0, policy.total_seconds - gone)
+    if error.kind in RETRIED and error.retry_after and error.retry_after > left:
+        hint = f"the provider asks for {error.retry_after:.0f} s of patience, {left:.0f} s are left: run again later"
     return ProviderError(
         f"{error.message}{told}",
         kind=error.kind,

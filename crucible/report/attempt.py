@@ -114,6 +114,7 @@ def _scores(record: AttemptRecord) -> Iterator[str]:
         total = record.total
         missing = f"; missing {', '.join(total.missing)}" if total.missing else ""
         known = f"{total.value:.2f}" if total.value is not None else f"not known; partial {number(total.partial)}"
+        yield from (f"  the judge did not see all: {cut}" for cut in total.cuts)
         yield f"  total {known} (weight scored {total.weight_scored:.2f}{missing})"
 
 

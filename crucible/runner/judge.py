@@ -15,7 +15,7 @@ from crucible.errors import ProviderError
 from crucible.judging.blinding import Blinder, secrets_of
 from crucible.judging.digest import digest
 from crucible.judging.facts import score_facts
-from crucible.judging.judge import judge_attempt, restore
+from crucible.judging.judge import JudgeResult, judge_attempt, restore
 from crucible.judging.total import total
 from crucible.judging.types import Evidence, Facts, Judgement, Score, Scored
 from crucible.judging.versions import FACTS, facts_hash, prompt_hash, rubric_hash, version_of
@@ -66,26 +66,26 @@ class JudgeQueue:
         judge_id = self._ensure_version(scenario)
         events = [EVENT.validate_json(row.data) for row in record.events]
         try:
-            scores = await self._scores(record, scenario, judge_id, events)
+            result = await self._scores(record, scenario, judge_id, events)
         except ProviderError as error:
             self.pending[attempt_id] = error.message
             log.warning("attempt %s is not judged: %s", attempt_id, error.message)
             return
         self.pending.pop(attempt_id, None)
-        self.store.add_judging(attempt_id, judge_id, [], *_rows(attempt_id, judge_id, scenario, scores))
+        self.store.add_judging(attempt_id, judge_id, [], *_rows(attempt_id, judge_id, scenario, result))
 
     async def _scores(
         self, record: AttemptRecord, scenario: Scenario, judge_id: str, events: Sequence[Event]
-    ) -> dict[str, Score]:
+    ) -> JudgeResult:
         facts = facts_of(record, scenario)
         dimensions = scenario.rubric.dimensions
         if self.choice.model == FACTS:
-            return score_facts([d.name for d in dimensions], facts)
+            return JudgeResult(score_facts([d.name for d in dimensions], facts), (), ())
         attempt_id = record.attempt.id or 0
         started = next((e for e in events if isinstance(e, Started)), None)
         secrets = secrets_of(scenario, started)
         secrets = replace(secrets, models=(*secrets.models, record.attempt.model))
-        result = await judge_attempt(
+        return await judge_attempt(
             self._judge_model(record),
             evidence_of(record, scenario, digest(events, blind=Blinder(secrets))),
             dimensions,
@@ -95,7 +95,6 @@ class JudgeQueue:
             samples=self.choice.samples,
             done=[_restored(row) for row in record.judgements if row.judge_id == judge_id],
         )
-        return result.scores
 
     def _judge_model(self, record: AttemptRecord) -> Model:
         if self.choice.model == SCRIPTED:
@@ -194,11 +193,12 @@ def _restored(row: JudgementRow) -> Judgement:
 
 
 def _rows(
-    attempt_id: int, judge_id: str, scenario: Scenario, scores: dict[str, Score]
+    attempt_id: int, judge_id: str, scenario: Scenario, result: JudgeResult
 ) -> tuple[list[ScoreRow], TotalRow]:
     weights = {d.name: float(d.weight) for d in scenario.rubric.dimensions}
-    summed = total(scores, weights)
-    return [_score_row(attempt_id, judge_id, name, weights[name], score) for name, score in scores.items()], TotalRow(
+    summed = total(result.scores, weights)
+    rows = [_score_row(attempt_id, judge_id, name, weights[name], score) for name, score in result.scores.items()]
+    return rows, TotalRow(
         attempt_id=attempt_id,
         judge_id=judge_id,
         seq=0,
@@ -206,6 +206,7 @@ def _rows(
         partial=summed.partial,
         weight_scored=summed.weight_scored,
         missing=list(summed.missing),
+        cuts=list(result.cuts),
     )
 
 
@@ -225,7 +226,7 @@ def _score_row(attempt_id: int, judge_id: str, name: str, weight: float, score: 
     )
     if isinstance(score, Scored):
         row.value, row.raw, row.reasoning = score.value, score.raw, score.reasoning
-        row.samples, row.evidence = list(score.samples), list(score.evidence)
+        row.samples, row.asked, row.evidence = list(score.samples), score.asked, list(score.evidence)
         row.clamps = [asdict(clamp) for clamp in score.clamps]
     else:
         row.reason = score.reason

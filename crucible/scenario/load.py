@@ -45,6 +45,11 @@ def load_scenario(path: Path, bench: Path) -> LoadedScenario:
     return LoadedScenario(scenario, path, hashlib.sha256(data).hexdigest(), text, lines)
 
 
+def parse_stored(text: str) -> Scenario:
+    """The scenario in a text that was valid when it was stored; nothing outside the text is looked at."""
+    return Scenario.model_validate(read_tree(*frontmatter.split(text, "<stored scenario>")).root)
+
+
 def shown_path(path: Path, bench: Path) -> str:
     """The path as its user knows it: relative to the working folder or the bench when below one of them."""
     full = path.absolute()

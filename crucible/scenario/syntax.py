@@ -16,6 +16,11 @@ _WORDS = (
     ("while parsing a flow sequence", "a '[' that is never closed; close it, or quote the text"),
     ("while parsing a flow mapping", "a '{' that is never closed; close it, or quote the text"),
     ("while parsing a block", "indentation that fits no line above"),
+    ("block sequence entries", "a list item where none can be; mend the indentation, or quote the text"),
+    ("tab character", "a tab where YAML takes only spaces"),
+    ("directive", "a line that begins with '%' must be quoted or indented"),
+    ("incompatible YAML document", "a line that begins with '%' must be quoted or indented"),
+    ("hexdecimal", "an escape in double quotes that YAML does not have; use single quotes"),
     ("while scanning a block scalar", "indentation that fits no line above"),
     ("escape", "an escape in double quotes that YAML does not have; use single quotes"),
 )

@@ -43,29 +43,40 @@ class LeaderboardLine:
     mean_seconds: float | None
 
 
-_LEADERBOARD = text("""
-SELECT a.scenario, a.arm, a.model,
-       SUM(a.counted) AS counted, SUM(NOT a.counted) AS not_counted,
-       SUM(CASE WHEN a.counted THEN a.passed ELSE 0 END) AS passed,
-       SUM(CASE WHEN a.counted AND t.value IS NOT NULL THEN 1 ELSE 0 END) AS scored,
-       AVG(CASE WHEN a.counted THEN t.value END) AS mean_total,
-       SUM(CASE WHEN a.counted AND a.cost_usd IS NOT NULL THEN 1 ELSE 0 END) AS priced,
-       AVG(CASE WHEN a.counted THEN a.cost_usd END) AS mean_cost_usd,
-       AVG(CASE WHEN a.counted THEN a.tokens END) AS mean_tokens,
-       AVG(CASE WHEN a.counted THEN a.seconds END) AS mean_seconds
-FROM attempt a
-LEFT JOIN total t ON t.attempt_id = a.id
-     AND t.seq = (SELECT MAX(l.seq) FROM total l WHERE l.attempt_id = a.id)
-WHERE a.rehearsal = 0 AND a.counted IS NOT NULL
-GROUP BY a.scenario, a.arm, a.model
+_ATTEMPTS = text("""
+SELECT scenario, arm, model,
+       SUM(CASE WHEN counted THEN 1 ELSE 0 END), SUM(CASE WHEN counted THEN 0 ELSE 1 END),
+       SUM(CASE WHEN counted AND passed THEN 1 ELSE 0 END),
+       SUM(CASE WHEN counted AND cost_usd IS NOT NULL THEN 1 ELSE 0 END),
+       AVG(CASE WHEN counted THEN cost_usd END),
+       AVG(CASE WHEN counted THEN tokens END),
+       AVG(CASE WHEN counted THEN seconds END)
+FROM attempt WHERE rehearsal = :no AND counted IS NOT NULL GROUP BY scenario, arm, model
+""")
+_TOTALS = text("""
+SELECT scenario, arm, model, COUNT(value), AVG(value) FROM total t
+WHERE rehearsal = :no AND NOT EXISTS (SELECT 1 FROM total l WHERE l.attempt_id = t.attempt_id AND l.seq > t.seq)
+GROUP BY scenario, arm, model
 """)
 
 
 def leaderboard(store: Store) -> list[LeaderboardLine]:
-    """Every arm of every scenario that was really run; rehearsals are never in it. Best pass rate first, by scenario."""
+    """Every arm of every scenario that was really run; rehearsals are never in it. By scenario, best pass rate first."""
     with store.reading() as session:
-        rows = [LeaderboardLine(*row) for row in session.connection().execute(_LEADERBOARD)]
-    return sorted(rows, key=lambda r: (r.scenario, -(r.passed / r.counted if r.counted else -1), -(r.mean_total or 0), r.arm))
+        connection = session.connection()
+        totals = {(r[0], r[1], r[2]): (r[3], r[4]) for r in connection.execute(_TOTALS, {"no": False})}
+        lines = []
+        for name, arm, model, counted, not_counted, passed, priced, *means in connection.execute(_ATTEMPTS, {"no": False}):
+            scored, mean_total = totals.get((name, arm, model), (0, None))
+            lines.append(
+                LeaderboardLine(name, arm, model, counted, not_counted, passed, scored, mean_total, priced, *means)
+            )
+    return sorted(lines, key=_rank)
+
+
+def _rank(line: LeaderboardLine) -> tuple[str, float, float, str]:
+    rate = line.passed / line.counted if line.counted else -1.0
+    return line.scenario, -rate, -(line.mean_total or 0.0), line.arm
 
 
 def runs(store: Store, limit: int = 50) -> list[tuple[RunRow, list[str], int, int]]:

@@ -126,7 +126,10 @@ class AttemptRow(SQLModel, table=True):
     size_ratio: float | None = None
     __table_args__ = (
         UniqueConstraint("run_id", "scenario_hash", "arm", "block", "retry"),
-        Index("attempt_standing", "counted", "rehearsal", "scenario", "arm", "model"),
+        Index(
+            "attempt_leaderboard",
+            *("rehearsal", "scenario", "arm", "model", "counted", "passed", "cost_usd", "tokens", "seconds"),
+        ),
     )
 
 
@@ -216,13 +219,18 @@ class ScoreRow(SQLModel, table=True):
     reason: str | None
     raw: float | None
     samples: list[int] = Field(sa_column=Column(JSON, nullable=False))
+    asked: int = 0
     clamps: list[dict[str, Any]] = Field(sa_column=Column(JSON, nullable=False))
     evidence: list[str] = Field(sa_column=Column(JSON, nullable=False))
     reasoning: str
 
 
 class TotalRow(SQLModel, table=True):
-    """The weighted total of one attempt under one judge version. `value` is NULL while a dimension is missing."""
+    """The weighted total of one attempt under one judge version. `value` is NULL while a dimension is missing.
+
+    Scenario, arm, model and rehearsal are the attempt's own, copied when the row is added and never changed after,
+    as the attempt is final: the leaderboard then reads two covering indexes and joins nothing.
+    """
 
     __tablename__ = "total"
     attempt_id: int = Field(foreign_key="attempt.id", primary_key=True)
@@ -232,3 +240,12 @@ class TotalRow(SQLModel, table=True):
     partial: float | None
     weight_scored: float
     missing: list[str] = Field(sa_column=Column(JSON, nullable=False))
+    cuts: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    scenario: str = ""
+    arm: str = ""
+    model: str = ""
+    rehearsal: bool = False
+    __table_args__ = (
+        Index("total_latest", "attempt_id", "seq"),
+        Index("total_leaderboard", "rehearsal", "scenario", "arm", "model", "attempt_id", "seq", "value"),
+    )

@@ -169,6 +169,9 @@ class Store:
             session.add_all(_cleaned(row) for row in judgements)
             if total is None or session.get(TotalRow, (attempt_id, judge_id)) is not None:
                 return
+            attempt = session.get_one(AttemptRow, attempt_id)
+            total.scenario, total.arm = attempt.scenario, attempt.arm
+            total.model, total.rehearsal = attempt.model, attempt.rehearsal
             total.seq = (session.exec(select(func.max(TotalRow.seq))).one() or 0) + 1
             session.add_all(_cleaned(row) for row in [*scores, total])
 

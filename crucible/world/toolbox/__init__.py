@@ -2,3 +2,6 @@
 
 It is started as `python3 -I -S` from a read-only place. Requests and results are frames on a private pipe.
 """
+
+READY = bytes(4)
+"""What it says first: a frame of nothing."""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     Frame = dict[str, Any]
 
 HEADER_BYTES = 4
-READY = bytes(HEADER_BYTES)
-"""What the toolbox says first: a frame of nothing."""
 LARGEST = 256 * 1024 * 1024
 """Bytes of the largest frame either side accepts."""
 

@@ -69,7 +69,8 @@ class Operations:
         arguments = request["arguments"]
         try:
             if "tool" in request:
-                found = self._tools[request["tool"]](**checked(request["tool"], arguments))
+                given = checked(request["tool"], arguments)
+                found = self._tools[request["tool"]](**given)
             else:
                 found = self._internal[request["operation"]](**arguments)
         except (ToolError, _LateError, OSError, ValueError, MemoryError, RecursionError) as error:

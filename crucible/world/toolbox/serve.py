@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-# Nothing else is imported up here: the workspace is ready as soon as this program says so, and what it needs
+from . import READY
+
+# Nothing more is imported up here: the workspace is ready as soon as this program says so, and what it needs
 # for its first request it loads while the harness is busy with something else.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
 
     from .frames import Frame
 
-_READY = bytes(4)
 _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 4, 36
 """prctl options, from linux/prctl.h."""
 
@@ -21,7 +22,7 @@ _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 4, 36
 def main() -> None:
     """Serve the workspace described by the first argument, a JSON object, on standard input and output."""
     requests, results = _private_pipe()
-    os.write(results, _READY)
+    os.write(results, READY)
     os.umask(0o022)
 
     from . import frames, shell

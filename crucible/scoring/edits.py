@@ -1,0 +1,146 @@
+"""What one side did, definition by definition: edited, added, deleted, moved.
+
+A definition that went and came back elsewhere nearly unchanged has moved (a renamed function, class or file). A new
+one that only an edited definition of the same file uses is part of that edit: a helper is a way to write a fix, not
+another place. So is a new local function, and everything inside a new class.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from crucible.scoring.distance import edit_distance, likeness, touched_lines
+from crucible.scoring.structure import IMPORTS, Region
+
+Key = tuple[str, str]
+"""A definition: path and qualified name."""
+Regions = Mapping[Key, Region]
+
+MOVED_LIKENESS = 0.6
+MOVED_LEAST_TOKENS = 8
+_MOST_PAIRS = 10_000
+
+
+@dataclass(slots=True)
+class Edit:
+    """What happened to one definition: its tokens before and after, and the lines of it that were touched."""
+
+    before: Sequence[str]
+    after: Sequence[str]
+    lines: frozenset[int] = frozenset()
+    moved_to: Key | None = None
+
+    @property
+    def deletes(self) -> bool:
+        """True when nothing is left."""
+        return not self.after
+
+    @property
+    def size(self) -> int:
+        """Tokens deleted and inserted."""
+        return edit_distance(self.before, self.after)
+
+
+def edits(before: Regions, after: Regions, other: Regions) -> dict[Key, Edit]:
+    """The edits that make `after` of `before`. `other` is what the other side made of it."""
+    moved = _moves(before, after)
+    new = {key for key in after if key not in before} - set(moved.values())
+    made = {key: _edit(before[key], after.get(moved.get(key, key)), moved.get(key)) for key in before}
+    found = {key: edit for key, edit in made.items() if edit.before != edit.after}
+    home = _homes(before, after, found, new, other)
+    for key in sorted(new):
+        root = _root(key, home)
+        whole = Edit([], []) if root in new else Edit(before[root].tokens, after[root].tokens)
+        edit = found.setdefault(root, whole)
+        edit.after = [*edit.after, *after[key].tokens]
+    return found
+
+
+def _edit(before: Region, after: Region | None, moved_to: Key | None) -> Edit:
+    if after is None:
+        return Edit(before.tokens, [])
+    if before.tokens == after.tokens and moved_to is None:
+        return Edit(before.tokens, before.tokens)
+    lines = touched_lines(before.tokens, before.lines, after.tokens)
+    where = [] if moved_to is None else ["moved to " + ": ".join(moved_to)]
+    return Edit(before.tokens, [*after.tokens, *where], lines, moved_to)
+
+
+def _moves(before: Regions, after: Regions) -> dict[Key, Key]:
+    """Old key to new key of definitions that are gone and came back elsewhere, the likest first."""
+    gone = [key for key in before if key not in after and len(before[key].tokens) >= MOVED_LEAST_TOKENS]
+    new = [key for key in after if key not in before and len(after[key].tokens) >= MOVED_LEAST_TOKENS]
+    least = MOVED_LIKENESS if len(gone) * len(new) <= _MOST_PAIRS else 1.0
+    pairs = [
+        (-like, old, key)
+        for old in gone
+        for key in new
+        if (like := _like(before[old].tokens, after[key].tokens, least)) >= least
+    ]
+    moved: dict[Key, Key] = {}
+    for _, old, key in sorted(pairs):
+        if old not in moved and key not in moved.values():
+            moved[old] = key
+    return moved
+
+
+def _like(a: list[str], b: list[str], least: float) -> float:
+    """Likeness of two definitions; 0 where a glance shows that it is less than `least`."""
+    if least == 1.0:
+        return float(a == b)
+    return 0.0 if min(len(a), len(b)) < max(len(a), len(b)) * 0.4 else likeness(a, b)
+
+
+def _homes(
+    before: Regions, after: Regions, found: Mapping[Key, Edit], new: Collection[Key], other: Regions
+) -> dict[Key, Key]:
+    """For each new definition that is part of another edit, the definition it goes with."""
+    added = {
+        key: set(Counter(edit.after) - Counter(edit.before))
+        for key, edit in found.items()
+        if key[1] != IMPORTS and not edit.deletes
+    }
+    added |= {key: set(after[key].tokens) for key in new}
+    home: dict[Key, Key] = {}
+    for key in sorted(new):
+        users = [
+            user for user, tokens in added.items() if user[0] == key[0] and _own_name(key) in tokens and user != key
+        ]
+        container = _container(key, before, after, new)
+        if container is not None:
+            home[key] = container
+        elif users and key not in other:
+            home[key] = min(users, key=lambda user: (user in new, _same(user, before, other), user))
+    return home
+
+
+def _container(key: Key, before: Regions, after: Regions, new: Collection[Key]) -> Key | None:
+    """The new class or function, or the old function, that a new definition stands in."""
+    path, name = key
+    parts = name.split(".")
+    around = [(path, ".".join(parts[:depth])) for depth in range(1, len(parts))]
+    outermost = next((one for one in around if one in new), None)
+    innermost = next((one for one in reversed(around) if one in before and one in after), None)
+    if outermost is None and innermost is not None and before[innermost].kind == "function":
+        return innermost
+    return outermost
+
+
+def _root(key: Key, home: Mapping[Key, Key]) -> Key:
+    """Where a definition ends up when homes have homes; two that use one another stop at the second."""
+    seen = {key}
+    while key in home and home[key] not in seen:
+        key = home[key]
+        seen.add(key)
+    return key
+
+
+def _own_name(key: Key) -> str:
+    return key[1].rpartition(".")[2]
+
+
+def _same(key: Key, before: Regions, other: Regions) -> bool:
+    """True when the other side left this definition alone."""
+    return key in before and key in other and before[key].tokens == other[key].tokens

@@ -1,0 +1,74 @@
+"""The sentences beside a similarity: what the change has in common with the reference, misses and does besides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from crucible.scoring.edits import Edit, Key
+from crucible.scoring.extent import Extent
+
+MOST_EXTRAS = 8
+"""So many places are named one by one; the rest are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One definition that the reference changes.
+
+    `weight` is the size of its change in tokens, `credit` how far the candidate is in the same place (1 the same
+    definition, less in another of the same file), `shared` what the two edits have in common. Both in [0, 1].
+    """
+
+    key: Key
+    weight: float
+    credit: float
+    shared: float
+
+
+def reasons_of(
+    places: list[Place], candidate: Mapping[Key, Edit], extra: Mapping[Key, float], extent: Extent
+) -> tuple[str, ...]:
+    """All sentences, the most telling first."""
+    if not (candidate or extent.measured or extent.left_out):
+        return ("changes nothing but comments, layout or quotes, if anything",)
+    return (*_about_places(places, candidate), *_about_extras(extra), *_about_extent(extent))
+
+
+def _about_places(places: list[Place], candidate: Mapping[Key, Edit]) -> Iterator[str]:
+    for place in sorted(places, key=lambda place: (-place.weight, place.key)):
+        name = _named(place.key)
+        if place.credit == 1:
+            yield f"touches {name} as the reference does, {_how_alike(place.shared)}"
+        elif place.key in candidate:
+            yield f"{'deletes' if candidate[place.key].deletes else 'keeps'} {name}, unlike the reference"
+        else:
+            yield f"misses {name}" + (", but changes another part of that file" if place.credit else "")
+
+
+def _about_extras(extra: Mapping[Key, float]) -> Iterator[str]:
+    keys = sorted((key for key in extra if extra[key]), key=lambda key: (-extra[key], key))
+    for key in keys[:MOST_EXTRAS]:
+        yield f"also changes {_named(key)}, which the reference leaves alone"
+    if len(keys) > MOST_EXTRAS:
+        yield f"also changes {len(keys) - MOST_EXTRAS} more places that the reference leaves alone"
+
+
+def _about_extent(extent: Extent) -> Iterator[str]:
+    if extent.left_out or extent.measured:
+        yield "the change is above the size that is compared in full; beyond it, source files only are compared"
+    for path, size in sorted(extent.measured.items()):
+        yield f"also changes {path}, which the reference leaves alone (about {size} tokens, estimated)"
+    if extent.left_out:
+        more = " and more" if len(extent.left_out) > MOST_EXTRAS else ""
+        yield f"left out: {', '.join(sorted(extent.left_out)[:MOST_EXTRAS])}{more}"
+
+
+def _named(key: Key) -> str:
+    return ": ".join(part.encode("utf-8", "replace").decode() for part in key)
+
+
+def _how_alike(shared: float) -> str:
+    if shared == 1:
+        return "in the same words"
+    return f"with {shared:.0%} of the edit in common"

@@ -1,0 +1,129 @@
+"""Our end of the toolbox's pipe: one request at a time, and a hard deadline on each."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from crucible.errors import SandboxError
+from crucible.world.toolbox import READY, frames
+from crucible.world.types import Limits
+
+Frame = dict[str, Any]
+GRACE_SECONDS = 15.0
+"""Beyond a call's own limit, after which the toolbox is taken for dead."""
+START_SECONDS = 30.0
+_STDERR_TAIL = 2000
+_BOOT = (
+    "import sys; sys.path.insert(0, {folder!r}); import toolbox; sys.path.pop(0); "
+    "from toolbox.serve import main; main()"
+)
+"""The folder is on the path only while the package is found: its neighbours must not be taken for modules."""
+
+
+class ToolboxClient:
+    """A running toolbox. After an error, an interrupted call or `end`, every call raises SandboxError."""
+
+    def __init__(self, process: Process, errors: Path, kill: Callable[[Process], Awaitable[None]]) -> None:
+        self._process = process
+        self._errors = errors
+        self._kill = kill
+        self._turn = asyncio.Lock()
+        self._gone: str | None = None
+
+    @classmethod
+    async def start(
+        cls,
+        command: Sequence[str],
+        errors: Path,
+        kill: Callable[[Process], Awaitable[None]],
+        *,
+        env: Mapping[str, str],
+        pass_fds: Sequence[int] = (),
+    ) -> ToolboxClient:
+        """Start a process that becomes a toolbox and wait until it says so. Its stderr goes to the file `errors`."""
+        with errors.open("wb") as stderr:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=stderr,
+                env=dict(env),
+                pass_fds=tuple(pass_fds),
+                start_new_session=True,
+            )
+        client = cls(process, errors, kill)
+        try:
+            await client._expect_ready()
+        except BaseException:
+            await client.end()
+            raise
+        return client
+
+    async def ask(self, request: Frame, seconds: float) -> Frame:
+        """The result of one request, within `seconds` and a grace. Raises SandboxError when there is none."""
+        async with self._turn:
+            if self._gone is not None:
+                raise SandboxError(f"the world has ended: {self._gone}")
+            what = str(request.get("tool") or request.get("operation"))
+            self._gone = f"{what} was interrupted"  # until it is known to be otherwise
+            try:
+                async with asyncio.timeout(seconds + GRACE_SECONDS):
+                    answer = await self._exchange(frames.pack(request))
+            except TimeoutError:
+                self._gone = f"{what} did not answer within {seconds + GRACE_SECONDS:g} seconds"
+            except (OSError, EOFError, ValueError) as error:
+                self._gone = f"the toolbox died during {what}: {self._said() or error}"
+            else:
+                self._gone = None
+                return answer
+            raise SandboxError(self._gone)
+
+    async def end(self) -> None:
+        """End the toolbox and everything it started. Safe to call again."""
+        self._gone = self._gone or "it was closed"
+        await self._kill(self._process)
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+            with suppress(OSError):
+                await self._process.stdin.wait_closed()
+
+    async def _exchange(self, data: bytes) -> Frame:
+        writer, reader = self._process.stdin, self._process.stdout
+        if writer is None or reader is None:
+            raise EOFError("no pipe")
+        writer.write(data)
+        await writer.drain()
+        size = frames.length(await reader.readexactly(frames.HEADER_BYTES))
+        return frames.unpack(await reader.readexactly(size))
+
+    async def _expect_ready(self) -> None:
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                said = await self._process.stdout.readexactly(len(READY)) if self._process.stdout else b""
+        except TimeoutError:
+            raise SandboxError(f"the sandbox did not start within {START_SECONDS:g} seconds") from None
+        except EOFError:
+            raise SandboxError(f"the sandbox did not start: {self._said() or 'it said nothing'}") from None
+        if said != READY:
+            raise SandboxError(f"the toolbox began with {said!r}")
+
+    def _said(self) -> str:
+        return self._errors.read_bytes()[-_STDERR_TAIL:].decode("utf-8", "replace").strip()
+
+
+def toolbox_command(python: Path, folder: str, root: str, limits: Limits) -> list[str]:
+    """How the toolbox is started: isolated, from the package in `folder`, for the workspace at `root`."""
+    options = {
+        "root": root,
+        "call_seconds": limits.call_seconds,
+        "output_bytes": limits.output_bytes,
+        "drain_bytes": limits.drain_bytes,
+        "file_bytes": limits.file_bytes,
+    }
+    return [str(python), *("-I", "-S", "-B", "-c"), _BOOT.format(folder=folder), json.dumps(options)]
