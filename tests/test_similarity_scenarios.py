@@ -73,14 +73,14 @@ def each(table: dict[str, list[Edits]]) -> list[tuple[str, Edits]]:
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_reference_itself_is_exactly_one(scenario: str) -> None:
     result = compare(scenario, dict(reference_of(scenario).after))
-    assert (1.0, 1.0, 1.0) == (result.structural, result.textual, result.combined)
+    assert (result.structural, result.textual, result.combined) == (1.0, 1.0, 1.0)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_no_change_is_zero(scenario: str) -> None:
-    assert 0.0 == compare(scenario, {}).combined
+    assert compare(scenario, {}).combined == 0.0
     unchanged = {path: read(scenario, path) for path in reference_of(scenario).after}
-    assert 0.0 == compare(scenario, unchanged).combined
+    assert compare(scenario, unchanged).combined == 0.0
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -90,7 +90,7 @@ def test_comments_and_blank_lines_are_no_change(scenario: str) -> None:
         for path in reference_of(scenario).after
         if (data := read(scenario, path)) is not None
     }
-    assert 0.0 == compare(scenario, dict(commented)).combined
+    assert compare(scenario, dict(commented)).combined == 0.0
 
 
 REFORMATTED: dict[str, list[Edits]] = {
@@ -251,7 +251,7 @@ ELSEWHERE: dict[str, list[Edits]] = {
 @pytest.mark.parametrize(("scenario", "edits"), each(ELSEWHERE))
 def test_a_change_in_another_layer_earns_nothing(scenario: str, edits: Edits) -> None:
     result = compare(scenario, edited(scenario, edits))
-    assert 0.0 == result.combined
+    assert result.combined == 0.0
     assert any(reason.startswith("misses ") for reason in result.reasons)
     assert any(reason.startswith("also changes ") for reason in result.reasons)
 
@@ -312,6 +312,6 @@ def test_the_size_ratio_is_one_for_the_reference_and_counts_tokens() -> None:
     reference = reference_of("asd-vs-baseline").after
     other = edited("asd-vs-baseline", {PRICING: [(WRONG_LINE, "    return raw - raw * pct\n")]})
     before = before_of("asd-vs-baseline", other)
-    assert 1.0 == size_ratio(reference, reference, before)
-    assert 0.5 == size_ratio(other, reference, before)
-    assert 0.0 == size_ratio({}, reference, before)
+    assert size_ratio(reference, reference, before) == 1.0
+    assert size_ratio(other, reference, before) == 0.5
+    assert size_ratio({}, reference, before) == 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -84,16 +83,6 @@ def run_app(arguments: list[str] | None = None) -> int:
             typer.echo(line, err=True)
         return int(error.exit_code)
     except SystemExit as stop:
-        return _code(stop.code)
-    except KeyboardInterrupt:
-        typer.echo("interrupted; what was done is stored", err=True)
-        return int(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return stop.code if isinstance(stop.code, int) else int(ExitCode.DONE)
     return int(ExitCode.DONE)
 
-
-def _code(code: object) -> int:
-    """typer turns Ctrl-C into Abort and that into 1; ours says what it was."""
-    aborted = isinstance(sys.exc_info()[1], SystemExit) and isinstance(sys.exc_info()[1].__context__, typer.Abort)  # type: ignore[union-attr] # narrowed by the first half
-    return int(ExitCode.INTERRUPTED) if aborted else code if isinstance(code, int) else int(ExitCode.DONE)
