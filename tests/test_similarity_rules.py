@@ -151,9 +151,8 @@ NAMES = [
 
 @pytest.mark.parametrize(("path", "text", "names"), NAMES)
 def test_definitions_have_qualified_names(path: str, text: str, names: set[str]) -> None:
-    assert {name for name in shape_of(path, text.encode()).regions if name != "(imports)"} - {
-        "(top level)"
-    } == names - {"(top level)"}
+    beside = {"(imports)", "(top level)"}
+    assert names - beside == set(shape_of(path, text.encode()).regions) - beside
 
 
 def test_no_token_of_a_string_with_interpolation_is_lost() -> None:
@@ -195,10 +194,8 @@ def test_swapped_operands_are_not_the_same_text() -> None:
 
 def test_a_new_helper_of_the_right_definition_is_part_of_it() -> None:
     """Whether a function, a method, a constant or a local function, of which helpers may use one another."""
-    helper = (
-        PYTHON.replace(WRONG, "return _less(raw, self.pct)")
-        + "\n\ndef _less(raw, pct):\n    return raw * (ONE - pct)\n"
-    )
+    less = "\n\ndef _less(raw, pct):\n    return raw * (ONE - pct)\n"
+    helper = PYTHON.replace(WRONG, "return _less(raw, self.pct)") + less
     constant = helper.replace("import os\n", "import os\n\nONE = 1\n")
     method = PYTHON.replace(WRONG, "return self._less(raw)").replace(
         "    def weight", "    def _less(self, raw):\n        return raw * (1 - self.pct)\n\n    def weight"

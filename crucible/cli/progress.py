@@ -11,7 +11,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from crucible.transcript.events import Answered, Ended, Event, Replied
+from crucible.transcript.events import Answered, Decided, Ended, Event, Replied
+
+_ACTIONS = {"block": "refused", "fail": "ended", "warn": "warned", "got_past": "got past, found afterwards,"}
 
 
 @dataclass
@@ -60,6 +62,8 @@ class Watch:
             case Answered():
                 attempt.calls += 1
                 attempt.doing = f"{event.tool} {'ok' if event.ok else 'refused or failed'}"
+            case Decided():
+                self._say(f"attempt {attempt_id} {attempt.label}: {_ACTIONS[event.action]} by {event.policy_id}: {event.detail}")
             case Ended():
                 self._ended(attempt_id, attempt, event)
         if self._live:
@@ -69,12 +73,13 @@ class Watch:
         self.done += 1
         del self.attempts[attempt_id]
         cost = "" if attempt.cost is None else f", ${attempt.cost:.4f}"
-        self.console.print(
+        self._say(
             f"attempt {attempt_id} {attempt.label}: {event.ending}, {attempt.turn} turns, {attempt.calls} calls, "
-            f"{attempt.tokens:,} tokens{cost}, {monotonic() - attempt.began:.1f} s",
-            highlight=False,
-            soft_wrap=True,
+            f"{attempt.tokens:,} tokens{cost}, {monotonic() - attempt.began:.1f} s"
         )
+
+    def _say(self, text: str) -> None:
+        self.console.print(text, highlight=False, soft_wrap=True)
 
     def _table(self) -> Table:
         table = Table.grid(padding=(0, 2))

@@ -50,12 +50,20 @@ def _event(event: Event, full: bool) -> str:
             return f"{at}   ! {event.action} by {event.policy_id}: {event.detail}"
         case Answered():
             arguments = "(unreadable)" if event.arguments is None else json.dumps(event.arguments, ensure_ascii=False)
-            status = "ok" if event.ok else "timed out" if event.timed_out else "error"
+            status = _status(event)
             return f"{at}   {event.tool} {_cut(arguments, full)}\n{'':9}  -> {status}: {_cut(event.text, full)}"
         case Noted():
             return f"{at}   note {event.what}: {event.detail}"
         case Ended():
             return f"{at} end     {event.ending} ({event.cause})"
+
+
+def _status(event: Answered) -> str:
+    if event.timed_out:
+        return "timed out"
+    if event.exit_code is not None:
+        return f"exit code {event.exit_code}"
+    return "ok" if event.ok else "error"
 
 
 def _cut(text: str, full: bool) -> str:

@@ -134,7 +134,10 @@ async def start(
 
 def _slots(subjects: Mapping[str, Subject], options: Options, seed: int) -> list[Slot]:
     scenarios = [(digest, subject.prepared.scenario) for digest, subject in subjects.items()]
-    return plan(scenarios, options.blocks, seed, options.arm)
+    slots = plan(scenarios, options.blocks, seed, options.arm)
+    if not options.rehearse:
+        return slots
+    return [replace(slot, arm=slot.arm.model_copy(update={"model": SCRIPTED})) for slot in slots]
 
 
 async def _subjects(

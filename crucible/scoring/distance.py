@@ -50,6 +50,8 @@ def edits_in_common(before: Tokens, one: Tokens, other: Tokens) -> float:
     order and once over words and operators in any order, and averaged: the same fix in other words has some of the
     same words in another order, while brackets and commas are in common by chance.
     """
+    start, end = map(min, zip(_common(before, one), _common(before, other), strict=True))
+    before, one, other = (tokens[start : len(tokens) - end] for tokens in (before, one, other))
     shares = []
     for distance in (edit_distance, word_distance):
         whole = distance(before, one) + distance(before, other)

@@ -38,6 +38,11 @@ class Edit:
         return not self.after
 
     @property
+    def only_moves(self) -> bool:
+        """True when the definition stands elsewhere and is otherwise as it was."""
+        return self.moved_to is not None and self.size == 1
+
+    @property
     def size(self) -> int:
         """Tokens deleted and inserted."""
         return edit_distance(self.before, self.after)
@@ -52,9 +57,9 @@ def edits(before: Regions, after: Regions, other: Regions) -> dict[Key, Edit]:
     home = _homes(before, after, found, new, other)
     for key in sorted(new):
         root = _root(key, home)
-        whole = Edit([], []) if root in new else Edit(before[root].tokens, after[root].tokens)
-        edit = found.setdefault(root, whole)
-        edit.after = [*edit.after, *after[key].tokens]
+        if root not in found:
+            found[root] = Edit([], []) if root in new else Edit(before[root].tokens, after[root].tokens)
+        found[root].after = [*found[root].after, *after[key].tokens]
     return found
 
 
@@ -97,23 +102,30 @@ def _homes(
     before: Regions, after: Regions, found: Mapping[Key, Edit], new: Collection[Key], other: Regions
 ) -> dict[Key, Key]:
     """For each new definition that is part of another edit, the definition it goes with."""
-    added = {
-        key: set(Counter(edit.after) - Counter(edit.before))
-        for key, edit in found.items()
-        if key[1] != IMPORTS and not edit.deletes
-    }
-    added |= {key: set(after[key].tokens) for key in new}
+    users = _users(after, found, new)
     home: dict[Key, Key] = {}
     for key in sorted(new):
-        users = [
-            user for user, tokens in added.items() if user[0] == key[0] and _own_name(key) in tokens and user != key
-        ]
+        candidates = [user for user in users.get((key[0], _own_name(key)), ()) if user != key]
         container = _container(key, before, after, new)
         if container is not None:
             home[key] = container
-        elif users and key not in other:
-            home[key] = min(users, key=lambda user: (user in new, _same(user, before, other), user))
+        elif candidates and key not in other:
+            home[key] = min(candidates, key=lambda user: (user in new, _same(user, before, other), user))
     return home
+
+
+def _users(after: Regions, found: Mapping[Key, Edit], new: Collection[Key]) -> dict[tuple[str, str], list[Key]]:
+    """By path and name of a new definition, the edited or new definitions of that file that bring the name in."""
+    users: dict[tuple[str, str], list[Key]] = {(key[0], _own_name(key)): [] for key in new}
+    if not new:
+        return users
+    edited = [key for key, edit in found.items() if key[1] != IMPORTS and not edit.deletes]
+    for key in (*edited, *new):
+        added = set(after[key].tokens) if key in new else Counter(found[key].after) - Counter(found[key].before)
+        for token in added:
+            if (key[0], token) in users:
+                users[key[0], token].append(key)
+    return users
 
 
 def _container(key: Key, before: Regions, after: Regions, new: Collection[Key]) -> Key | None:

@@ -41,7 +41,7 @@ def _about_places(places: list[Place], candidate: Mapping[Key, Edit]) -> Iterato
         if place.credit == 1:
             yield f"touches {name} as the reference does, {_how_alike(place.shared)}"
         elif place.key in candidate:
-            yield f"{'deletes' if candidate[place.key].deletes else 'keeps'} {name}, unlike the reference"
+            yield f"{_did(candidate[place.key])} {name}, unlike the reference"
         else:
             yield f"misses {name}" + (", but changes another part of that file" if place.credit else "")
 
@@ -62,6 +62,12 @@ def _about_extent(extent: Extent) -> Iterator[str]:
     if extent.left_out:
         more = " and more" if len(extent.left_out) > MOST_EXTRAS else ""
         yield f"left out: {', '.join(sorted(extent.left_out)[:MOST_EXTRAS])}{more}"
+
+
+def _did(edit: Edit) -> str:
+    if edit.only_moves:
+        return "only moves"
+    return "deletes" if edit.deletes else "keeps"
 
 
 def _named(key: Key) -> str:

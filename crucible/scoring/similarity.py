@@ -126,12 +126,17 @@ def _place(key: Key, sides: _Sides) -> Place:
     """One definition that the reference changes, and how far the candidate is with it."""
     wanted, made = sides.reference[key], sides.candidate.get(key)
     weight = _weight(key, sides.reference)
-    if made is None or made.deletes != wanted.deletes:
-        near = key[1] != IMPORTS and any(path == key[0] and name != IMPORTS for path, name in sides.candidate)
-        return Place(key, weight, credit=FILE_CREDIT if near else 0.0, shared=0.0)
+    if made is None or made.deletes != wanted.deletes or (made.only_moves and wanted.moved_to is None):
+        return Place(key, weight, credit=FILE_CREDIT if _is_near(key, sides.candidate) else 0.0, shared=0.0)
     shared = edits_in_common(wanted.before, made.after, wanted.after)
     same_lines = not wanted.before or bool(wanted.lines & made.lines)
     return Place(key, weight, credit=1.0, shared=max(shared, SAME_LINES if same_lines else 0.0))
+
+
+def _is_near(key: Key, side: Mapping[Key, Edit]) -> bool:
+    """True when a side edits the file of a definition; imports, mere moves and deletions apart."""
+    others = (edit for (path, name), edit in side.items() if path == key[0] and name != IMPORTS)
+    return key[1] != IMPORTS and any(not (edit.only_moves or edit.deletes) for edit in others)
 
 
 def _without_reference(before: Mapping[str, bytes], candidate: Files, reference: Files) -> Similarity:

@@ -184,8 +184,8 @@ def _is_loose(parent: SgNode, kind: str, siblings: list[SgNode], index: int, lan
 
 
 def _is_trailing(kind: str, siblings: list[SgNode], index: int) -> bool:
-    after = [sibling.kind() for sibling in siblings[index + 1 :] if not sibling.kind().endswith("comment")]
-    if not after or after[0] not in _CLOSING:
+    rest = (siblings[at].kind() for at in range(index + 1, len(siblings)))
+    if next((after for after in rest if not after.endswith("comment")), None) not in _CLOSING:
         return False
     elements = sum(sibling.is_named() and not sibling.kind().endswith("comment") for sibling in siblings)
     return not (kind in languages.ONE_ELEMENT_MATTERS and elements == 1)

@@ -24,8 +24,11 @@ TIE = 1 + 1e-12
 """Tails that differ by less than this factor are the same rational number, computed in another order."""
 MOST_ATTEMPTS = 1000
 """Of both arms together: above it the binomial coefficients leave the range of floats."""
-GRID = 1024
-"""Rates tried before refinement. A binomial mixture over 1000 attempts is smooth at this spacing."""
+GRID = 512
+"""Rates tried before refinement, evenly spaced in arcsin(sqrt(rate)): there a binomial is equally wide at every rate,
+and a mixture over 1000 attempts changes by less than one part in a hundred between neighbours of its maximum."""
+NEAR_BEST = 0.99
+"""A local maximum on the grid below this share of the best one cannot overtake it by refinement."""
 MOST_PEAKS = 8
 """Where the chance is flat, rounding makes a peak of every other rate; refining eight of them is enough."""
 ZOOMS, POINTS = 7, 17
@@ -75,16 +78,20 @@ def largest_probability(conditional: Floats) -> float:
 
     Grid, then refinement of the local maxima that come near the best one.
     """
-    import numpy as np
-
-    attempts = len(conditional) - 1
-    rates, weights = _binomial_grid(attempts)
+    rates, weights = _binomial_grid(len(conditional) - 1)
     chance = weights @ conditional
-    inner = chance[1:-1]
-    peaks = np.flatnonzero((inner > chance[:-2]) & (inner >= chance[2:]) & (inner >= chance.max() * 0.99)) + 1
-    highest = peaks[np.argsort(-chance[peaks])][:MOST_PEAKS]
-    best = max((_refine(conditional, rates[peak - 1], rates[peak + 1]) for peak in highest), default=0.0)
-    return min(1.0, max(float(chance.max()), best))
+    return min(1.0, max(float(chance.max()), _refined(conditional, rates, chance)))
+
+
+def stays_within(conditional: Floats, limit: float) -> bool:
+    """Is the chance of a region at most `limit` whatever the common rate? As `largest_probability`, refined only
+    when the grid leaves it open."""
+    rates, weights = _binomial_grid(len(conditional) - 1)
+    chance = weights @ conditional
+    on_grid = float(chance.max())
+    if on_grid > limit or on_grid < NEAR_BEST * limit:
+        return on_grid <= limit
+    return _refined(conditional, rates, chance) <= limit
 
 
 def binomial_weights(n: int, rates: Floats) -> Floats:
@@ -112,13 +119,12 @@ def _hypergeometric(n_a: int, n_b: int) -> Floats:
     import numpy as np
 
     check_size(n_a, n_b)
-    ways_a = np.array([float(comb(n_a, k)) for k in range(n_a + 1)])
-    ways_b = np.array([float(comb(n_b, k)) for k in range(n_b + 1)])
-    found = np.zeros((n_a + n_b + 1, min(n_a, n_b) + 1))
-    for total in range(n_a + n_b + 1):
-        fewest, most = passes_on(total, n_a, n_b)
-        k_a = np.arange(most, fewest - 1, -1)
-        found[total, : most - fewest + 1] = ways_a[k_a] * ways_b[total - k_a] / float(comb(n_a + n_b, total))
+    ways_a, ways_b, ways = (np.array([float(comb(n, k)) for k in range(n + 1)]) for n in (n_a, n_b, n_a + n_b))
+    total = np.arange(n_a + n_b + 1)[:, None]
+    k_a = np.minimum(total, n_a) - np.arange(min(n_a, n_b) + 1)[None, :]
+    k_b = total - k_a
+    real = (k_a >= 0) & (k_b <= n_b)
+    found: Floats = np.where(real, ways_a[k_a * real] * ways_b[k_b * real] / ways[:, None], 0.0)
     return found
 
 
@@ -126,8 +132,18 @@ def _hypergeometric(n_a: int, n_b: int) -> Floats:
 def _binomial_grid(attempts: int) -> tuple[Floats, Floats]:
     import numpy as np
 
-    rates = np.linspace(0.0, 1.0, GRID + 1)
+    rates = np.sin(np.linspace(0.0, np.pi / 2, GRID + 1)) ** 2
     return rates, binomial_weights(attempts, rates)
+
+
+def _refined(conditional: Floats, rates: Floats, chance: Floats) -> float:
+    """The highest local maximum between the rates of the grid, where `chance` was computed; 0 if there is none."""
+    import numpy as np
+
+    inner = chance[1:-1]
+    peaks = np.flatnonzero((inner > chance[:-2]) & (inner >= chance[2:]) & (inner >= chance.max() * NEAR_BEST)) + 1
+    highest = peaks[np.argsort(-chance[peaks])][:MOST_PEAKS]
+    return max((_refine(conditional, rates[peak - 1], rates[peak + 1]) for peak in highest), default=0.0)
 
 
 def _refine(conditional: Floats, low: float, high: float) -> float:

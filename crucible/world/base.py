@@ -162,11 +162,14 @@ def _read_plain(name: str, folder: int) -> bytes | None:
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
         return None
-    with os.fdopen(fd, "rb") as file:
+    try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_REPORT:
             return None
-        return file.read(LARGEST_REPORT)
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(LARGEST_REPORT)
+    finally:
+        os.close(fd)
 
 
 def _outcome(answer: Frame) -> ToolOutcome:

@@ -141,13 +141,9 @@ def _with_renames(files: Iterable[FileChange]) -> list[FileChange]:
     for file in by_path.values():
         if file.before is not None and file.after is None and file.before.size:
             deleted[file.before.kind, file.before.sha256].append(file)
-    for path in sorted(by_path):
+    for path in sorted(path for path, file in by_path.items() if file.before is None):
         after = by_path[path].after
-        if (
-            by_path[path].before is None
-            and after is not None
-            and (old := _take(deleted[after.kind, after.sha256], path))
-        ):
+        if after is not None and (old := _take(deleted[after.kind, after.sha256], path)):
             by_path[path] = FileChange(path, "rename", old.before, after, old.path)
             del by_path[old.path]
     return [by_path[path] for path in sorted(by_path)]

@@ -48,15 +48,23 @@ class ToolboxClient:
     ) -> ToolboxClient:
         """Start a process that becomes a toolbox and wait until it says so. Its stderr goes to the file `errors`."""
         with errors.open("wb") as stderr:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=stderr,
-                env=dict(env),
-                pass_fds=tuple(pass_fds),
-                start_new_session=True,
+            starting = asyncio.ensure_future(
+                asyncio.create_subprocess_exec(
+                    *command,
+                    stdin=PIPE,
+                    stdout=PIPE,
+                    stderr=stderr,
+                    env=dict(env),
+                    pass_fds=tuple(pass_fds),
+                    start_new_session=True,
+                )
             )
+            try:
+                process = await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                # asyncio can wait for ever when it is cancelled half-way through starting a process, so it is not.
+                await cls(await starting, errors, kill).end()
+                raise
         client = cls(process, errors, kill)
         try:
             await client._expect_ready()

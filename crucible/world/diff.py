@@ -13,8 +13,9 @@ from crucible.world.types import Change, FileChange, FileState
 
 CONTEXT = 3
 """Unchanged lines shown around a change."""
-MOST_PAIRS = 2_000_000
-"""Pairs of equal lines up to which two files are compared line by line; comparing takes time in proportion."""
+EXACT_PAIRS, MOST_PAIRS = 50_000, 500_000
+"""Pairs of equal lines up to which lines are compared all, and without those that are everywhere. It takes time in
+proportion; above it one block replaces another."""
 _BINARY_BYTES = 8000
 _NO_NEWLINE = b"\n\\ No newline at end of file\n"
 _ESCAPES = {7: b"\\a", 8: b"\\b", 9: b"\\t", 10: b"\\n", 11: b"\\v", 12: b"\\f", 13: b"\\r", 34: b'\\"', 92: b"\\\\"}
@@ -27,7 +28,7 @@ Block = tuple[int, int, int, int]
 class DiffText:
     """A diff for people. `true_size` is its full length in bytes; `cut` says that whole lines at its end are missing.
 
-    `coarse` names the files shown as one block replaced by another because comparing their lines would take too long.
+    `coarse` names the files shown in larger blocks than need be: comparing all lines would take too long.
     """
 
     text: str
@@ -150,15 +151,17 @@ def _blocks(a: list[bytes], b: list[bytes]) -> tuple[list[Block], bool]:
     x, y = a[head : len(a) - tail], b[head : len(b) - tail]
     if not x and not y:
         return [], False
-    if _pairs(x, y) > MOST_PAIRS:
+    is_coarse = _pairs(x, y) > EXACT_PAIRS
+    if is_coarse and _pairs(x, y, most_often=max(len(y) // 100 + 1, 1)) > MOST_PAIRS:
         return [(head, head + len(x), head, head + len(y))], True
-    opcodes = SequenceMatcher(None, x, y, autojunk=False).get_opcodes()
-    return [(head + i, head + j, head + k, head + m) for tag, i, j, k, m in opcodes if tag != "equal"], False
+    opcodes = SequenceMatcher(None, x, y, autojunk=is_coarse).get_opcodes()
+    return [(head + i, head + j, head + k, head + m) for tag, i, j, k, m in opcodes if tag != "equal"], is_coarse
 
 
-def _pairs(a: list[bytes], b: list[bytes]) -> int:
+def _pairs(a: list[bytes], b: list[bytes], most_often: int | None = None) -> int:
+    """How many pairs of equal lines there are, of lines that `b` has at most so often."""
     counts = Counter(b)
-    return sum(counts[line] for line in a) + len(a) + len(b)
+    return sum(n for line in a if (n := counts[line]) <= (most_often or n))
 
 
 def _grouped(blocks: Iterable[Block]) -> Iterator[list[Block]]:

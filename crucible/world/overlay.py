@@ -88,16 +88,22 @@ class OverlayWorld(ToolboxWorld):
                 signal.pidfd_send_signal(first, signal.SIGKILL)
             os.close(first)
         elif process.returncode is None:
-            process.kill()
+            # Not known to have started: the group is bwrap and its child, which may not yet die with its parent.
+            _kill_group(process)
         try:
             async with asyncio.timeout(END_SECONDS):
                 await process.wait()
         except TimeoutError:
-            process.kill()
+            _kill_group(process)
             await process.wait()
 
     def _read_change(self, folder: Path) -> Change:
         return read_overlay(self.spec.snapshot, folder / "upper", self.spec.limits)
+
+
+def _kill_group(process: Process) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _child_pid(info: int) -> int:

@@ -1,4 +1,4 @@
-"""Freezing a fixture: what is kept, what is left out, what is refused, and that nothing is written where it came from."""
+"""Freezing a fixture: what is kept, left out and refused, and that nothing is written where it came from."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def hashes(folder: Path) -> dict[str, str]:
     """Every file's hash, mode and time below a folder."""
     found = {}
     for path in sorted(folder.rglob("*")):
-        data = os.readlink(path).encode() if path.is_symlink() else path.read_bytes() if path.is_file() else b""
+        data = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes() if path.is_file() else b""
         status = path.lstat()
         found[str(path)] = f"{status.st_mode} {status.st_mtime_ns} {hashlib.sha256(data).hexdigest()}"
     return found
@@ -73,7 +73,7 @@ def test_repositories_and_caches_are_left_out_at_any_depth(fixture_folder: Path,
         (fixture_folder / junk).parent.mkdir(parents=True, exist_ok=True)
         (fixture_folder / junk).write_bytes(b"secret")
     snapshot = take_snapshot(fixture_folder, tmp_path / "cache")
-    assert [] == [path for path in snapshot.files if "git/" in path or "cache" in path or path.endswith(".pyc")]
+    assert [path for path in snapshot.files if "git/" in path or "cache" in path or path.endswith(".pyc")] == []
     assert not (snapshot.root / "src/.git").exists()
 
 
@@ -83,13 +83,15 @@ def test_the_workspace_repository_has_one_root_commit_and_nothing_else(fixture_f
     git(fixture_folder, "commit", "-q", "-m", "the fix is in here")
     git(fixture_folder, "tag", "v1")
     root = take_snapshot(fixture_folder, tmp_path / "cache").root
-    assert "1" == git(root, "rev-list", "--all", "--count")
-    assert "Crucible|Workspace|1577836800|" == git(root, "log", "--all", "--format=%an|%s|%at|%P")
-    assert "" == git(root, "status", "--porcelain", "--ignored")
-    assert "" == git(root, "remote") + git(root, "tag") + git(root, "reflog", "--all") + git(root, "fsck", "--unreachable")
+    assert git(root, "rev-list", "--all", "--count") == "1"
+    assert git(root, "log", "--all", "--format=%an|%s|%at|%P") == "Crucible|Workspace|1577836800|"
+    assert git(root, "status", "--porcelain", "--ignored") == ""
+    assert (
+        git(root, "remote") + git(root, "tag") + git(root, "reflog", "--all") + git(root, "fsck", "--unreachable") == ""
+    )
     assert {"HEAD", "config", "index", "info", "objects", "refs"} == {p.name for p in (root / ".git").iterdir()}
     objects = git(root, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype)").split()
-    assert 1 == objects.count("commit")
+    assert objects.count("commit") == 1
 
 
 def test_ignored_files_are_in_the_root_commit_and_line_endings_survive_a_checkout(
@@ -102,8 +104,8 @@ def test_ignored_files_are_in_the_root_commit_and_line_endings_survive_a_checkou
     assert "a.log" in git(root, "ls-files").split()
     git(root, "rm", "-rq", "--cached", ".")
     git(root, "checkout", "-q", "--force", "HEAD", "--", ".")
-    assert b"one\r\ntwo\r\nthree\r\n" == (root / "src/crlf.txt").read_bytes()
-    assert b"\r\n\0" == (root / "x.bin").read_bytes()
+    assert (root / "src/crlf.txt").read_bytes() == b"one\r\ntwo\r\nthree\r\n"
+    assert (root / "x.bin").read_bytes() == b"\r\n\0"
 
 
 def test_the_same_content_is_the_same_snapshot_wherever_it_lies(fixture_folder: Path, tmp_path: Path) -> None:
@@ -157,7 +159,7 @@ def test_a_damaged_cached_snapshot_is_built_anew(damage, fixture_folder: Path, t
     again = take_snapshot(fixture_folder, tmp_path / "cache")
     assert first == again
     assert whole == hashes(again.root / "src")
-    assert b"ref: refs/heads/main\n" == (again.root / ".git/HEAD").read_bytes()
+    assert (again.root / ".git/HEAD").read_bytes() == b"ref: refs/heads/main\n"
     assert [again.digest] == [p.name for p in (tmp_path / "cache/snapshots").iterdir()]
 
 
@@ -173,7 +175,7 @@ def test_a_link_that_leads_outside_is_refused_by_name(target: str, fixture_folde
     (fixture_folder / "bad").symlink_to(target.replace("src/up/fixture", "src/up/../fixture/README.md"))
     with pytest.raises(FixtureError, match=r"fixture/bad: a link that points outside"):
         take_snapshot(fixture_folder, tmp_path / "cache")
-    assert [] == list((tmp_path / "cache/snapshots").iterdir())
+    assert list((tmp_path / "cache/snapshots").iterdir()) == []
 
 
 def test_a_link_within_the_fixture_may_dangle(fixture_folder: Path, tmp_path: Path) -> None:
@@ -193,10 +195,10 @@ def test_a_socket_or_a_pipe_is_refused_by_name(fixture_folder: Path, tmp_path: P
 
 
 def test_names_that_are_not_text_are_kept(fixture_folder: Path, tmp_path: Path) -> None:
-    Path(os.fsdecode(os.fsencode(fixture_folder) + b"/caf\xe9 \n\"x\\")).write_bytes(b"x")
+    Path(os.fsdecode(os.fsencode(fixture_folder) + b'/caf\xe9 \n"x\\')).write_bytes(b"x")
     snapshot = take_snapshot(fixture_folder, tmp_path / "cache")
     assert 'caf\udce9 \n"x\\' in snapshot.files
-    assert "" == git(snapshot.root, "status", "--porcelain")
+    assert git(snapshot.root, "status", "--porcelain") == ""
 
 
 def test_a_missing_fixture_is_an_error_that_names_it(tmp_path: Path) -> None:
@@ -223,11 +225,11 @@ def test_a_ref_takes_the_files_of_that_commit_without_its_history(ref: str, repo
     before = hashes(repository)
     snapshot = take_snapshot(repository, tmp_path / "cache", ref)
     assert before == hashes(repository)
-    assert b"def price(n):\n    return n * 2\n" == (snapshot.root / "src/price.py").read_bytes()
+    assert (snapshot.root / "src/price.py").read_bytes() == b"def price(n):\n    return n * 2\n"
     assert not {"later.py", "uncommitted.py"} & set(snapshot.files)
     assert Path("src/price.py") == (snapshot.root / "link.py").readlink()
     assert os.access(snapshot.root / "run.sh", os.X_OK)
-    assert "1" == git(snapshot.root, "rev-list", "--all", "--count")
+    assert git(snapshot.root, "rev-list", "--all", "--count") == "1"
 
 
 def test_a_commit_and_the_same_files_in_a_folder_are_one_snapshot(repository: Path, tmp_path: Path) -> None:
@@ -238,7 +240,7 @@ def test_a_ref_is_read_with_no_configuration_but_the_repositorys(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_DIR", "/nowhere")
-    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", "/nowhere")
+    monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere")
     monkeypatch.setenv("GIT_CONFIG_PARAMETERS", "'core.bare=true'")
     assert "src/price.py" in take_snapshot(repository, tmp_path / "cache", "broken").files
 

@@ -1,0 +1,113 @@
+"""Nothing is lost and nothing is made twice: after SIGKILL, after Ctrl-C, after an edit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+SLOW_SESSION = """
+handwritten: true
+sessions:
+  - {{arm: careful, title: slow, turns: [{turn}, {{say: done}}]}}
+  - {{arm: baseline, title: slow, turns: [{turn}, {{say: done}}]}}
+""".format(turn="{calls: [{tool: bash, args: {command: 'sleep 0.6'}}]}")
+
+
+def rows(store: Path, query: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(store)) as raw:
+        return raw.execute(query).fetchall()
+
+
+def wait_for(store: Path, query: str, at_least: int) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            if rows(store, query)[0][0] >= at_least:  # type: ignore[operator] # counts
+                return
+        except sqlite3.OperationalError:
+            pass
+        time.sleep(0.02)
+    raise AssertionError(f"never: {query}")
+
+
+@pytest.fixture
+def running(bench: Path, cli) -> Iterator[tuple[subprocess.Popen[str], Path]]:  # type: ignore[no-untyped-def] # a fixture
+    (bench / "scenarios" / "first-bug.rehearsal.yaml").write_text(SLOW_SESSION)
+    assert 0 == cli("validate").returncode
+    process = subprocess.Popen(
+        [sys.executable, "-m", "crucible", "run", "first-bug", "--rehearse", "--blocks", "3"],
+        cwd=bench,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    yield process, bench / "results" / "crucible.db"
+    if process.poll() is None:
+        process.kill()
+    process.communicate()
+
+
+FINISHED = "select count(*) from attempt where counted = 1"
+IN_FLIGHT = "select count(*) from attempt where ending is null and id in (select attempt_id from event)"
+
+
+def counted(store: Path) -> Counter[tuple[object, ...]]:
+    return Counter(rows(store, "select arm, block from attempt where counted = 1"))
+
+
+EACH_ONCE = Counter({(arm, block): 1 for arm in ("careful", "baseline") for block in (1, 2, 3)})
+
+
+@pytest.mark.slow
+def test_after_sigkill_a_resumed_run_has_each_attempt_exactly_once(running, cli) -> None:  # type: ignore[no-untyped-def] # fixtures
+    process, store = running
+    wait_for(store, FINISHED, 2)
+    wait_for(store, IN_FLIGHT, 1)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = counted(store)
+    resumed = cli("run", "--resume", "1")
+    assert 0 == resumed.returncode, resumed.stderr
+    assert "in flight" in resumed.stderr
+    assert EACH_ONCE == counted(store)
+    assert before <= counted(store)
+    assert [("interrupted", 0)] == rows(store, "select ending, counted from attempt where counted = 0")
+    assert [("done",)] == rows(store, "select status from run")
+
+
+@pytest.mark.slow
+def test_ctrl_c_stores_what_is_in_flight_as_cancelled_and_exits_130(running, cli) -> None:  # type: ignore[no-untyped-def] # fixtures
+    process, store = running
+    wait_for(store, FINISHED, 1)
+    wait_for(store, IN_FLIGHT, 1)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert 130 == process.returncode, stderr
+    assert "Traceback" not in stderr
+    assert [("cancelled", 0)] == rows(store, "select ending, counted from attempt where counted is not 1")
+    assert [("interrupted",)] == rows(store, "select status from run")
+    assert 0 == cli("run", "--resume", "1").returncode
+    assert EACH_ONCE == counted(store)
+
+
+@pytest.mark.slow
+def test_an_edited_scenario_is_another_scenario_and_is_not_gone_on_with(running, cli, bench: Path) -> None:  # type: ignore[no-untyped-def] # fixtures
+    process, store = running
+    wait_for(store, FINISHED, 1)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    file = bench / "scenarios" / "first-bug.md"
+    file.write_text(file.read_text().replace("max_turns: 15", "max_turns: 16"))
+    refused = cli("run", "--resume", "1")
+    assert 2 == refused.returncode
+    assert "was edited since" in refused.stderr
