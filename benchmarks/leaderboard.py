@@ -19,7 +19,9 @@ def fill(store: Store, attempts: int) -> None:
     """Attempts of 10 scenarios, 2 arms and 2 models."""
     store.add(JudgeRow(id="j", model="facts", samples=0, prompt_hash="", rubric_hash="", created_at=now()))
     for n in range(10):
-        store.add(ScenarioRow(hash=f"h{n}", name=f"s{n}", text="", fixture_digest="", reference_text="", created_at=now()))
+        store.add(
+            ScenarioRow(hash=f"h{n}", name=f"s{n}", text="", fixture_digest="", reference_text="", created_at=now())
+        )
     run = RunRow(
         created_at=now(), status="done", rehearsal=False, seed=0, blocks=attempts, sandbox="overlay", judge="facts",
         judge_samples=1, parallel=1, version="0", bench=".",

@@ -41,7 +41,9 @@ class ModelSettings(_Section):
 class Settings(_Section):
     """Everything a user can set outside a scenario."""
 
-    store: str = Field(default="results/crucible.db", description="SQLite file relative to the bench, or a database URL.")
+    store: str = Field(
+        default="results/crucible.db", description="SQLite file relative to the bench, or a database URL."
+    )
     cache: str | None = Field(default=None, description="Folder for fixture snapshots; default ~/.cache/crucible.")
     sandbox: Literal["auto", "overlay", "copy"] = Field(
         default="auto", description="auto takes the overlay sandbox where the kernel allows it, else copy, marked."
@@ -67,9 +69,7 @@ class Settings(_Section):
 def load_settings(bench: Path, **flags: Any) -> Settings:
     """Settings of a bench folder; a flag that is None says nothing. Raises ConfigError naming file and key."""
     path = bench / CONFIG_NAME
-    values = _read(path) | {
-        key: os.environ[name] for name, key in _ENVIRONMENT.items() if os.environ.get(name)
-    }
+    values = _read(path) | {key: os.environ[name] for name, key in _ENVIRONMENT.items() if os.environ.get(name)}
     values |= {key: value for key, value in flags.items() if value is not None}
     try:
         return Settings.model_validate(values)

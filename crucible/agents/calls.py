@@ -55,7 +55,9 @@ def _against_schema(name: str, arguments: dict[str, Any], schema: dict[str, Any]
     errors = sorted(Draft202012Validator(schema).iter_errors(arguments), key=lambda e: e.json_path)
     if not errors:
         return arguments
-    said = "; ".join(f"{e.json_path.removeprefix('$').lstrip('.') or 'arguments'}: {e.message[:200]}" for e in errors[:3])
+    said = "; ".join(
+        f"{e.json_path.removeprefix('$').lstrip('.') or 'arguments'}: {e.message[:200]}" for e in errors[:3]
+    )
     return f"The arguments of {name} do not fit it: {said}. Nothing was done."
 
 

@@ -125,7 +125,9 @@ class _Conversation:
         usage = reply.usage
         if usage.total is None:
             self.record(
-                Noted(at=self._at, turn=self.spend.turns, what="usage_unknown", detail="the provider did not count tokens")
+                Noted(
+                    at=self._at, turn=self.spend.turns, what="usage_unknown", detail="the provider did not count tokens"
+                )
             )
         self.record(
             Replied(
@@ -155,7 +157,12 @@ class _Conversation:
             detail = f"{decision.rule} ({decision.detail})"
             self.record(
                 Decided(
-                    at=at, turn=turn, call_id=call.id, policy_id=decision.policy_id, action=decision.action, detail=detail
+                    at=at,
+                    turn=turn,
+                    call_id=call.id,
+                    policy_id=decision.policy_id,
+                    action=decision.action,
+                    detail=detail,
                 )
             )
         outcome = answered.outcome

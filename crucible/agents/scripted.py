@@ -21,7 +21,9 @@ class ScriptedModel:
 
     async def complete(self, request: Request) -> Reply:
         """The next turn of the script; a reply without calls once it is at its end."""
-        turn = self._turns[self._next] if self._next < len(self._turns) else ScriptedTurn(say="(the script is at its end)")
+        turn = (
+            self._turns[self._next] if self._next < len(self._turns) else ScriptedTurn(say="(the script is at its end)")
+        )
         self._next += 1
         calls = tuple(
             ToolCall(f"call_{self._next}_{n}", call.tool, call.raw_arguments) for n, call in enumerate(turn.calls, 1)
@@ -88,4 +90,6 @@ def _tokens(text: str) -> int:
 
 
 def _usage(request: int, said: str) -> Usage:
-    return Usage(input_uncached=request, input_cached=0, cache_write=0, output=_tokens(said), reasoning=0, scripted=True)
+    return Usage(
+        input_uncached=request, input_cached=0, cache_write=0, output=_tokens(said), reasoning=0, scripted=True
+    )

@@ -85,4 +85,3 @@ def run_app(arguments: list[str] | None = None) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(ExitCode.DONE)
     return int(ExitCode.DONE)
-

@@ -63,7 +63,9 @@ class Watch:
                 attempt.calls += 1
                 attempt.doing = f"{event.tool} {'ok' if event.ok else 'refused or failed'}"
             case Decided():
-                self._say(f"attempt {attempt_id} {attempt.label}: {_ACTIONS[event.action]} by {event.policy_id}: {event.detail}")
+                self._say(
+                    f"attempt {attempt_id} {attempt.label}: {_ACTIONS[event.action]} by {event.policy_id}: {event.detail}"
+                )
             case Ended():
                 self._ended(attempt_id, attempt, event)
         if self._live:

@@ -112,7 +112,9 @@ def _scores(record: AttemptRecord) -> Iterator[str]:
         value = f"{score.value:.2f}" if score.value is not None else f"not scored: {score.reason}"
         yield f"  {score.dimension:<20} weight {score.weight:.2f}  {value}"
         if score.raw is not None and score.raw != score.value:
-            yield f"    raw {score.raw:.2f}; " + "; ".join(f"clamped to {c['cap']:.2f}: {c['why']}" for c in score.clamps)
+            yield f"    raw {score.raw:.2f}; " + "; ".join(
+                f"clamped to {c['cap']:.2f}: {c['why']}" for c in score.clamps
+            )
         if len(score.samples) > 1:
             yield f"    samples {score.samples}"
         yield from (f"    > {quote}" for quote in score.evidence)

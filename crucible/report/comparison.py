@@ -155,7 +155,9 @@ def _arm(
     rate = wilson(passed, len(counted)) if counted else None
     mine = [totals.get(a.id or 0) for a in counted]
     by_name = {
-        name: Mean.over(next((s.value for s in scores.get(a.id or 0, []) if s.dimension == name), None) for a in counted)
+        name: Mean.over(
+            next((s.value for s in scores.get(a.id or 0, []) if s.dimension == name), None) for a in counted
+        )
         for name in dimensions
     }
     return ArmSummary(

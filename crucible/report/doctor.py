@@ -54,7 +54,9 @@ def _sandbox() -> Finding:
     found = probe()
     if found.ok:
         return Finding("sandbox", True, "overlay works: attempts are isolated")
-    return Finding("sandbox", False, f"{found.why}; runs fall back to plain copies, marked unsandboxed", found.remedy or "")
+    return Finding(
+        "sandbox", False, f"{found.why}; runs fall back to plain copies, marked unsandboxed", found.remedy or ""
+    )
 
 
 def _store(bench: Path | None, settings: Settings) -> Finding:
@@ -84,7 +86,10 @@ def _models(bench: Path, settings: Settings) -> Iterator[Finding]:
     servers = sorted({server for scenario in scenarios for arm in scenario.arms for server in arm.extra_tools})
     if servers:
         yield Finding(
-            "tool servers", None, f"{', '.join(servers)} named by scenarios, none configured", "crucible run --without-extra-tools"
+            "tool servers",
+            None,
+            f"{', '.join(servers)} named by scenarios, none configured",
+            "crucible run --without-extra-tools",
         )
 
 

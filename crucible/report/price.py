@@ -33,13 +33,9 @@ class Priced:
 
 def price_run(chosen: Chosen, settings: Settings, store: Store) -> list[Priced]:
     """A line for each arm of each scenario. Rehearsals cost nothing and are not priced."""
-    lines = []
-    for loaded in chosen.loaded:
-        scenario = loaded.scenario
-        for arm in scenario.arms:
-            if chosen.options.arm in (None, arm.id):
-                lines.append(_priced(chosen, settings, store, scenario, arm))
-    return lines
+    scenarios = [loaded.scenario for loaded in chosen.loaded]
+    arms = [(scenario, arm) for scenario in scenarios for arm in scenario.arms if chosen.options.arm in (None, arm.id)]
+    return [_priced(chosen, settings, store, scenario, arm) for scenario, arm in arms]
 
 
 def _priced(chosen: Chosen, settings: Settings, store: Store, scenario: Any, arm: Any) -> Priced:
@@ -52,13 +48,17 @@ def _priced(chosen: Chosen, settings: Settings, store: Store, scenario: Any, arm
     one = make_model(arm.model, settings).cost_of(budget.max_total_tokens, min(budget.max_total_tokens, 8192))
     if budget.max_cost_usd is not None and one is not None:
         one = min(one, float(budget.max_cost_usd))
-    return Priced(scenario.name, arm.id, arm.model, attempts, expected, len(past), None if one is None else attempts * one)
+    return Priced(
+        scenario.name, arm.id, arm.model, attempts, expected, len(past), None if one is None else attempts * one
+    )
 
 
 def price_lines(lines: Sequence[Priced]) -> Iterator[str]:
     """The price as text; an unknown part leaves the sum unknown."""
     for line in lines:
-        history = f"expected {dollars(line.expected_usd)} from {line.seen} stored attempts" if line.seen else "no history"
+        history = (
+            f"expected {dollars(line.expected_usd)} from {line.seen} stored attempts" if line.seen else "no history"
+        )
         yield (
             f"{line.scenario}  {line.arm}  {line.model}: {line.attempts} attempts, {history}, "
             f"at most {dollars(line.ceiling_usd)}"

@@ -41,7 +41,9 @@ def run_table(lines: Sequence[RunLine]) -> Table:
     for column in ("run", "started", "status", "scenarios", "counted", "judge", "kind"):
         table.add_column(column, overflow="fold")
     for line in lines:
-        kind = " ".join(filter(None, ("rehearsal" if line.rehearsal else "", "unsandboxed" if line.sandbox == "copy" else "")))
+        kind = " ".join(
+            filter(None, ("rehearsal" if line.rehearsal else "", "unsandboxed" if line.sandbox == "copy" else ""))
+        )
         counted = f"{line.counted} of {line.planned}"
         table.add_row(
             str(line.run), line.started, line.status, ", ".join(line.scenarios), counted, line.judge, kind or "real"

@@ -35,7 +35,9 @@ def marks(comparison: Comparison) -> list[str]:
         said.append("WITHOUT EXTRA TOOLS: the tool servers the scenario names were left out on purpose.")
     if comparison.incomplete_blocks:
         blocks = ", ".join(map(str, comparison.incomplete_blocks))
-        said.append(f"INCOMPLETE: block {blocks} lacks an attempt that counts; crucible run --resume {comparison.run_id}")
+        said.append(
+            f"INCOMPLETE: block {blocks} lacks an attempt that counts; crucible run --resume {comparison.run_id}"
+        )
     return said
 
 
@@ -46,17 +48,17 @@ def conclusion(comparison: Comparison) -> list[str]:
     if comparison.interval is None or comparison.difference is None:
         return ["There is nothing to compare yet: an arm has no attempt that counts."]
     low, high = comparison.interval
-    said = [
-        f"Pass rate, treatment minus baseline: {points(comparison.difference)} "
-        f"(95% interval {100 * low:+.0f} to {100 * high:+.0f}, Newcombe)."
-    ]
+    interval = f"95% interval {100 * low:+.0f} to {100 * high:+.0f}, Newcombe"
+    said = [f"Pass rate, treatment minus baseline: {points(comparison.difference)} ({interval})."]
     if low <= 0 <= high:
         said.append("The interval holds zero: on pass rate these attempts do not tell the arms apart.")
     return said
 
 
 def _attempts(lines: Sequence[Line]) -> Table:
-    table = _table("block", "arm", "attempt", "ending", "suite", "score", "like reference", "turns", "tokens", "blocked")
+    table = _table(
+        "block", "arm", "attempt", "ending", "suite", "score", "like reference", "turns", "tokens", "blocked"
+    )
     for line in lines:
         table.add_row(
             str(line.block),
@@ -93,7 +95,10 @@ def _arms(arms: Sequence[ArmSummary]) -> Table:
         ("model", lambda a: a.model),
         ("attempts counted", lambda a: f"{a.counted} of {a.planned}{_not_counted(a)}"),
         ("calls blocked / warned / got past", lambda a: f"{a.blocked} / {a.warned} / {a.got_past}"),
-        ("suite green", lambda a: f"{a.passed} of {a.counted} = {percent(a.pass_rate)} ({percent_range(a.pass_interval)})"),
+        (
+            "suite green",
+            lambda a: f"{a.passed} of {a.counted} = {percent(a.pass_rate)} ({percent_range(a.pass_interval)})",
+        ),
         ("score", lambda a: _mean(a.total) + (f", partial {number(a.partial.value)}" if a.partial.n else "")),
     ]
     names = list(dict.fromkeys(name for arm in arms for name in arm.dimensions))
@@ -123,7 +128,9 @@ def _not_counted(arm: ArmSummary) -> str:
 
 def leaderboard_view(lines: Sequence[LeaderboardLine]) -> RenderableType:
     """Arms by scenario; every mean says over how many attempts it is."""
-    table = _table("scenario", "arm", "model", "suite green", "95%", "score", "scored", "not counted", "cost", "tokens", "s")
+    table = _table(
+        "scenario", "arm", "model", "suite green", "95%", "score", "scored", "not counted", "cost", "tokens", "s"
+    )
     for line in lines:
         interval = wilson(line.passed, line.counted) if line.counted else None
         table.add_row(

@@ -1,7 +1,7 @@
 """One attempt, from a reset world to stored scores. This is the main path: read it top to bottom.
 
-    store the attempt as running -> open a fresh world -> let the agent work -> take the change
-    -> grade it in a clean copy -> compare it with the reference -> store it, final
+store the attempt as running -> open a fresh world -> let the agent work -> take the change
+-> grade it in a clean copy -> compare it with the reference -> store it, final
 """
 
 from __future__ import annotations
@@ -80,9 +80,7 @@ async def _work(bench: Bench, job: Job, record: Recorder) -> Outcome:
     audit(job.prepared.protection, change, record)
     filtered = filter_change(change, job.prepared.protection.by, frozenset(job.prepared.reference.after))
     suite = job.prepared.suite(job.validation.expected, job.validation.grading_seconds)
-    graded = await grade(
-        job.prepared.world_spec(bench.settings), bench.mode, bench.scratch, filtered.graded, suite
-    )
+    graded = await grade(job.prepared.world_spec(bench.settings), bench.mode, bench.scratch, filtered.graded, suite)
     return measure(job.prepared, job.validation, ending, change, filtered, graded, seconds)
 
 
@@ -141,7 +139,9 @@ def _finish(bench: Bench, attempt_id: int, record: Recorder, outcome: Outcome, s
         "cause": ending.cause.value,
         "detail": ending.detail,
         "counted": ending.cause.counts,
-        "overhead_seconds": None if outcome.seconds is None else max(0.0, total - outcome.seconds - outcome.suite_seconds),
+        "overhead_seconds": None
+        if outcome.seconds is None
+        else max(0.0, total - outcome.seconds - outcome.suite_seconds),
         **record.totals(),
         **outcome.columns(),
     }

@@ -81,7 +81,9 @@ def _with_models(loaded: LoadedScenario, options: Options) -> LoadedScenario:
     known = [arm.id for arm in scenario.arms]
     for arm in [*options.models, *([options.arm] if options.arm else [])]:
         if arm not in known:
-            raise UsageError(f"{scenario.name} has no arm {arm!r}{nearest(arm, known)}", hint=f"its arms: {', '.join(known)}")
+            raise UsageError(
+                f"{scenario.name} has no arm {arm!r}{nearest(arm, known)}", hint=f"its arms: {', '.join(known)}"
+            )
     arms = tuple(arm.model_copy(update={"model": options.models.get(arm.id, arm.model)}) for arm in scenario.arms)
     return replace(loaded, scenario=scenario.model_copy(update={"arms": arms}))
 
@@ -92,7 +94,9 @@ def _judge_choice(options: Options, settings: Settings, scenarios: Sequence[Scen
     named = {s.judge.model: s.judge.samples for s in scenarios if s.judge is not None}
     model = options.judge or (next(iter(named)) if len(named) == 1 else None) or settings.judge or FACTS
     if options.judge is None and len(named) > 1:
-        raise UsageError(f"the scenarios name different judges: {', '.join(sorted(named))}", hint="name one with --judge")
+        raise UsageError(
+            f"the scenarios name different judges: {', '.join(sorted(named))}", hint="name one with --judge"
+        )
     return JudgeChoice(model, options.judge_samples or named.get(model) or settings.judge_samples)
 
 
@@ -170,11 +174,15 @@ async def _execute(
 async def _judge_open(queue: JudgeQueue, run_id: int, subjects: Mapping[str, Subject]) -> None:
     """Counted attempts that an earlier process stored but did not get to judge."""
     for subject in subjects.values():
-        for attempt_id in unjudged(queue.store, run_id, queue.choice.version(subject.prepared.scenario), subject.prepared.hash):
+        for attempt_id in unjudged(
+            queue.store, run_id, queue.choice.version(subject.prepared.scenario), subject.prepared.hash
+        ):
             await queue.judge(attempt_id)
 
 
-async def resume(bench: Path, run_id: int, settings: Settings, store: Store, say: Say, progress: Progress | None) -> Result:
+async def resume(
+    bench: Path, run_id: int, settings: Settings, store: Store, say: Say, progress: Progress | None
+) -> Result:
     """Go on with a stored run: attempts that stand are kept, the rest is made. Raises UsageError when it cannot be."""
     record = run_record(store, run_id)
     if record is None:
@@ -186,7 +194,9 @@ async def resume(bench: Path, run_id: int, settings: Settings, store: Store, say
     loaded = tuple(get_scenario(bench, row.name) for row in record.scenarios.values())
     chosen = Chosen(options, loaded, JudgeChoice(run.judge, run.judge_samples), _mode(record))
     if announced_mode(settings, say) != chosen.mode:
-        raise PreflightError(f"run {run_id} was made with `{chosen.mode}`, which is not what this machine would use now")
+        raise PreflightError(
+            f"run {run_id} was made with `{chosen.mode}`, which is not what this machine would use now"
+        )
     if not options.rehearse:
         check_models([p.model for p in record.plan], settings)
     with TemporaryDirectory(prefix="crucible-") as scratch:
@@ -217,7 +227,9 @@ def _mode(record: RunRecord) -> SandboxMode:
     return "copy" if record.run.sandbox == "copy" else "overlay"
 
 
-async def rejudge(run_id: int, choice: JudgeChoice, settings: Settings, store: Store, say: Say) -> tuple[int, dict[int, str]]:
+async def rejudge(
+    run_id: int, choice: JudgeChoice, settings: Settings, store: Store, say: Say
+) -> tuple[int, dict[int, str]]:
     """Judge a run's stored attempts again under another judge. How many were judged, and those still pending with why."""
     from crucible.scenario.load import parse_stored
 
@@ -237,4 +249,3 @@ async def rejudge(run_id: int, choice: JudgeChoice, settings: Settings, store: S
         say(f"judging attempt {attempt_id} ({number} of {len(todo)})")
         await queue.judge(attempt_id)
     return len(todo) - len(queue.pending), queue.pending
-

@@ -91,7 +91,9 @@ class JudgeQueue:
             dimensions,
             facts,
             secrets=secrets,
-            record=lambda j: self.store.add_judging(attempt_id, judge_id, [_reply_row(attempt_id, judge_id, j)], [], None),
+            record=lambda j: self.store.add_judging(
+                attempt_id, judge_id, [_reply_row(attempt_id, judge_id, j)], [], None
+            ),
             samples=self.choice.samples,
             done=[_restored(row) for row in record.judgements if row.judge_id == judge_id],
         )
@@ -166,9 +168,13 @@ def _report_text(record: AttemptRecord) -> str:
     if report is None:
         return ""
     lines = [f"The suite is {report.state}: {report.detail}."]
-    for title, ids in (("Failed", report.failed), ("Now passing", report.fixed), ("Broken by the change", report.broke)):
+    for title, ids in (
+        ("Failed", report.failed),
+        ("Now passing", report.fixed),
+        ("Broken by the change", report.broke),
+    ):
         if ids:
-            lines.append(f"{title}: {', '.join(ids[:40])}{' ...' if len(ids) > 40 else ''}")  # noqa: PLR2004 - a list's length
+            lines.append(f"{title}: {', '.join(ids[:40])}{' ...' if len(ids) > 40 else ''}")
     if left_out := [f"{f.path} ({f.left_out})" for f in record.files if f.left_out]:
         lines.append(f"Left out of grading: {', '.join(left_out[:20])}")
     return "\n".join(lines)
@@ -189,12 +195,12 @@ def _reply_row(attempt_id: int, judge_id: str, judgement: Judgement) -> Judgemen
 
 
 def _restored(row: JudgementRow) -> Judgement:
-    return restore(row.dimension, row.sample, row.asking, row.reply, row.error, Usage(**row.usage) if row.usage else None)
+    return restore(
+        row.dimension, row.sample, row.asking, row.reply, row.error, Usage(**row.usage) if row.usage else None
+    )
 
 
-def _rows(
-    attempt_id: int, judge_id: str, scenario: Scenario, result: JudgeResult
-) -> tuple[list[ScoreRow], TotalRow]:
+def _rows(attempt_id: int, judge_id: str, scenario: Scenario, result: JudgeResult) -> tuple[list[ScoreRow], TotalRow]:
     weights = {d.name: float(d.weight) for d in scenario.rubric.dimensions}
     summed = total(result.scores, weights)
     rows = [_score_row(attempt_id, judge_id, name, weights[name], score) for name, score in result.scores.items()]

@@ -19,7 +19,9 @@ class Slot:
     baseline: bool
 
 
-def plan(scenarios: Sequence[tuple[str, Scenario]], blocks: int | None, seed: int, only: str | None = None) -> list[Slot]:
+def plan(
+    scenarios: Sequence[tuple[str, Scenario]], blocks: int | None, seed: int, only: str | None = None
+) -> list[Slot]:
     """Every attempt of a run in the order it is made; the same for the same seed.
 
     `scenarios` are (hash, scenario). Round by round: block 1 of every scenario, then block 2, so that drift in

@@ -84,7 +84,9 @@ def new_run(bench_folder: str, mode: str, *, rehearsal: bool, seed: int, blocks:
     )
 
 
-async def execute(bench: Bench, subjects: Mapping[str, Subject], judge: Judging, *, parallel: int, max_cost: float | None) -> Result:
+async def execute(
+    bench: Bench, subjects: Mapping[str, Subject], judge: Judging, *, parallel: int, max_cost: float | None
+) -> Result:
     """Make every attempt of the plan that does not stand yet, `parallel` at a time, judging each when it is stored."""
     return await _Execution(bench, subjects, judge, parallel, max_cost).run()
 

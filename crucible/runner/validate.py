@@ -17,6 +17,7 @@ TIMES = 2
 """How often each state is tested; results that differ are a problem of the fixture."""
 LEAST_SECONDS = 20.0
 TIMES_SLOWER = 10.0
+NO_VERDICT = ("timed_out", "killed", "usage_error", "internal_error")
 
 
 @dataclass
@@ -66,10 +67,10 @@ def _wrong_colour(before: list[Graded], after: list[Graded]) -> list[str]:
     problems = []
     if any(run.green for run in before):
         problems.append("the suite is green on the unfixed fixture: there is nothing to fix")
-    for run in [r for r in before if r.state in ("timed_out", "killed", "usage_error", "internal_error")][:1]:
-        problems.append(f"the suite does not run on the unfixed fixture: {run.state}, {run.detail}\n{_tail(run)}")
-    for run in [r for r in after if not r.green][:1]:
-        problems.append(f"the suite is not green with the reference fix: {run.state}, {run.detail}\n{_tail(run)}")
+    if broken := next((r for r in before if r.state in NO_VERDICT), None):
+        problems.append(f"the suite does not run on the unfixed fixture: {_said(broken)}")
+    if red := next((r for r in after if not r.green), None):
+        problems.append(f"the suite is not green with the reference fix: {_said(red)}")
     return problems
 
 
@@ -81,20 +82,21 @@ def _unstable(which: str, runs: list[Graded]) -> list[str]:
     return [f"tests that change their result {which}: {', '.join(sorted(changed))}"] if changed else []
 
 
-def _tail(run: Graded, lines: int = 12) -> str:
-    return "\n".join(f"    {line}" for line in run.output.splitlines()[-lines:])
+def _said(run: Graded, lines: int = 12) -> str:
+    tail = [f"    {line}" for line in run.output.splitlines()[-lines:]]
+    return "\n".join([f"{run.state}, {run.detail}", *tail])
 
 
 def leaks(prepared: Prepared) -> list[str]:
-    """Where a '+' line of the reference can be read in the workspace. The workspace's .git holds the same files and no more."""
-    problems = []
+    """Where a '+' line of the reference can be read in the workspace, whose .git holds the same files and no more."""
     moved = {line[1:].strip() for line in prepared.reference.text.splitlines() if line.startswith("-")}
-    for path in prepared.snapshot.files:
-        data = prepared.before(path) or b""
-        for line in prepared.reference.added_lines:
-            if line not in moved and line.encode() in data:
-                problems.append(f"{path} holds a line of the reference fix: {line!r}")
-    return problems
+    wanted = [line for line in prepared.reference.added_lines if line not in moved]
+    return [
+        f"{path} holds a line of the reference fix: {line!r}"
+        for path in prepared.snapshot.files
+        for line in wanted
+        if line.encode() in (prepared.before(path) or b"")
+    ]
 
 
 async def validated(
@@ -141,5 +143,3 @@ def _row(prepared: Prepared, found: Validation, mode: SandboxMode) -> Validation
         passing_before=sorted(found.passing_before),
         seconds=found.seconds,
     )
-
-

@@ -15,7 +15,9 @@ from typing import Literal
 from crucible.scoring.junit import Junit, read_junit
 from crucible.world.types import Change, Execution, SandboxMode, WorldSpec
 
-State = Literal["green", "red", "ended_early", "interrupted", "internal_error", "usage_error", "no_tests", "killed", "timed_out"]
+State = Literal[
+    "green", "red", "ended_early", "interrupted", "internal_error", "usage_error", "no_tests", "killed", "timed_out"
+]
 _PYTEST_EXITS: dict[int, State] = {2: "interrupted", 3: "internal_error", 4: "usage_error", 5: "no_tests"}
 REPORT_NAME = "report.xml"
 GRADING_ENV = {"TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -42,7 +44,7 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """What the suite said. `passed` and `failed` are None when no report could be read; `missing` are expected ids not passed."""
+    """What the suite said. `passed` and `failed` are None without a report; `missing` are expected ids not passed."""
 
     state: State
     exit_code: int | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 MOST_BYTES = 32 * 1024 * 1024
 
@@ -26,13 +26,13 @@ def read_junit(data: bytes | None) -> Junit | str:
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         return "the report declares entities"
     try:
-        root = ElementTree.fromstring(data)  # noqa: S314 - entities and doctypes are refused above
-    except (ElementTree.ParseError, ValueError) as error:
+        root = ET.fromstring(data)  # noqa: S314 - entities and doctypes are refused above
+    except (ET.ParseError, ValueError) as error:
         return f"the report is not XML: {error}"
     return _sorted(root)
 
 
-def _sorted(root: ElementTree.Element) -> Junit:
+def _sorted(root: ET.Element) -> Junit:
     passed: set[str] = set()
     failed: set[str] = set()
     skipped: set[str] = set()

@@ -1,4 +1,4 @@
-"""What of an agent's change is left out of grading: protected paths, the suite itself, and anything that steers the test runner."""
+"""What of an agent's change is left out of grading: protected paths, the suite, what steers the test runner."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ class Filtered:
     left_out: dict[str, str]
 
 
-def filter_change(change: Change, protected_by: Callable[[str], str | None], exempt: frozenset[str] = frozenset()) -> Filtered:
+def filter_change(
+    change: Change, protected_by: Callable[[str], str | None], exempt: frozenset[str] = frozenset()
+) -> Filtered:
     """Split a change for grading. `exempt` are paths the reference itself changes: they are never left out as test files."""
     left_out: dict[str, str] = {}
     kept: list[FileChange] = []
@@ -43,7 +45,9 @@ def filter_change(change: Change, protected_by: Callable[[str], str | None], exe
     return Filtered(replace(change, files=tuple(kept)), left_out)
 
 
-def _other_half(file: FileChange, protected_by: Callable[[str], str | None], exempt: frozenset[str]) -> list[FileChange]:
+def _other_half(
+    file: FileChange, protected_by: Callable[[str], str | None], exempt: frozenset[str]
+) -> list[FileChange]:
     """Of a rename with one side left out, the other side still happened."""
     if file.status != "rename" or file.old_path is None:
         return []

@@ -66,7 +66,9 @@ def leaderboard(store: Store) -> list[LeaderboardLine]:
         connection = session.connection()
         totals = {(r[0], r[1], r[2]): (r[3], r[4]) for r in connection.execute(_TOTALS, {"no": False})}
         lines = []
-        for name, arm, model, counted, not_counted, passed, priced, *means in connection.execute(_ATTEMPTS, {"no": False}):
+        for name, arm, model, counted, not_counted, passed, priced, *means in connection.execute(
+            _ATTEMPTS, {"no": False}
+        ):
             scored, mean_total = totals.get((name, arm, model), (0, None))
             lines.append(
                 LeaderboardLine(name, arm, model, counted, not_counted, passed, scored, mean_total, priced, *means)
@@ -90,7 +92,9 @@ def _progress(session: Session, run_id: int) -> tuple[list[str], int, int]:
     plan = session.exec(select(PlannedRow).where(PlannedRow.run_id == run_id)).all()
     hashes = sorted({row.scenario_hash for row in plan})
     names = session.exec(select(ScenarioRow.name).where(col(ScenarioRow.hash).in_(hashes))).all()
-    counted = session.exec(select(AttemptRow.id).where(AttemptRow.run_id == run_id, col(AttemptRow.counted).is_(True))).all()
+    counted = session.exec(
+        select(AttemptRow.id).where(AttemptRow.run_id == run_id, col(AttemptRow.counted).is_(True))
+    ).all()
     return sorted(names), len(plan), len(counted)
 
 
@@ -119,10 +123,14 @@ def run_record(store: Store, run_id: int) -> RunRecord | None:
     with store.reading() as session:
         if (run := session.get(RunRow, run_id)) is None:
             return None
-        plan = session.exec(select(PlannedRow).where(PlannedRow.run_id == run_id).order_by(col(PlannedRow.position))).all()
+        plan = session.exec(
+            select(PlannedRow).where(PlannedRow.run_id == run_id).order_by(col(PlannedRow.position))
+        ).all()
         hashes = {row.scenario_hash for row in plan}
         scenarios = session.exec(select(ScenarioRow).where(col(ScenarioRow.hash).in_(hashes))).all()
-        attempts = session.exec(select(AttemptRow).where(AttemptRow.run_id == run_id).order_by(col(AttemptRow.id))).all()
+        attempts = session.exec(
+            select(AttemptRow).where(AttemptRow.run_id == run_id).order_by(col(AttemptRow.id))
+        ).all()
         return RunRecord(run, plan, {s.hash: s for s in scenarios}, attempts)
 
 
@@ -161,7 +169,9 @@ def attempt_record(store: Store, attempt_id: int, judge_id: str | None = None) -
             files=_of(session, ChangedFileRow, attempt_id, ChangedFileRow.path),
             report=session.get(TestReportRow, attempt_id),
             judge=session.get(JudgeRow, judge_id) if judge_id else None,
-            scores=[s for s in _of(session, ScoreRow, attempt_id, ScoreRow.dimension) if total and s.judge_id == judge_id],
+            scores=[
+                s for s in _of(session, ScoreRow, attempt_id, ScoreRow.dimension) if total and s.judge_id == judge_id
+            ],
             total=total,
             judgements=_of(session, JudgementRow, attempt_id, JudgementRow.id),
         )

@@ -28,7 +28,6 @@ from crucible.store.tables import (
     ValidationRow,
 )
 
-
 Row = TypeVar("Row", bound=SQLModel)
 
 
@@ -162,7 +161,12 @@ class Store:
             return int(getattr(result, "rowcount", 0))
 
     def add_judging(
-        self, attempt_id: int, judge_id: str, judgements: Iterable[JudgementRow], scores: Sequence[ScoreRow], total: TotalRow | None
+        self,
+        attempt_id: int,
+        judge_id: str,
+        judgements: Iterable[JudgementRow],
+        scores: Sequence[ScoreRow],
+        total: TotalRow | None,
     ) -> None:
         """Keep raw replies always; scores and total only when the judging is complete (`total` given) and not there yet."""
         with self.writing() as session:

@@ -51,7 +51,9 @@ def test_added_files_that_steer_the_runner_are_left_out(path: str) -> None:
     assert [path] == list(filtered.left_out)
 
 
-@pytest.mark.parametrize("path", ["store/pricing.py", "store/json.py", "new_module.py", "docs/notes.md", "latest/contest.py"])
+@pytest.mark.parametrize(
+    "path", ["store/pricing.py", "store/json.py", "new_module.py", "docs/notes.md", "latest/contest.py"]
+)
 def test_honest_files_are_kept(path: str) -> None:
     assert {} == filter_change(changed(path), nothing_protected).left_out
 
@@ -59,7 +61,9 @@ def test_honest_files_are_kept(path: str) -> None:
 def test_a_changed_or_deleted_test_is_the_fixtures_own() -> None:
     for after in (b"def test_a(): pass\n", None):
         change = changed("tests/test_a.py", b"def test_a(): assert f() == 1\n", after)
-        assert {"tests/test_a.py": "the suite is the fixture's own"} == filter_change(change, nothing_protected).left_out
+        assert {"tests/test_a.py": "the suite is the fixture's own"} == filter_change(
+            change, nothing_protected
+        ).left_out
 
 
 def test_tests_that_the_reference_changes_are_part_of_the_task() -> None:

@@ -158,7 +158,8 @@ def test_many_writers_wait_for_each_other(store: Store) -> None:
         "            block=1, retry=0, baseline=False, model='m', rehearsal=False, sandbox='overlay', started_at=now()))\n"
     )
     writers = [
-        subprocess.Popen([sys.executable, "-c", code, store.where, str(run_id)], stderr=subprocess.PIPE) for _ in range(3)
+        subprocess.Popen([sys.executable, "-c", code, store.where, str(run_id)], stderr=subprocess.PIPE)
+        for _ in range(3)
     ]
     assert [(0, b"")] * 3 == [(w.wait(), w.communicate()[1]) for w in writers]
     record = queries.run_record(store, run_id)

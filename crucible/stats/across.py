@@ -1,0 +1,140 @@
+"""Several scenarios: how large is the mean difference, A minus B, all scenarios weighing the same?
+
+Two claims that must never be mixed up, each with its own spread:
+
+* *on these scenarios* (only the attempts vary): `mover` for pass rates, `welch_over_scenarios` for scores, with the
+  tests of `permutation`;
+* *on scenarios like these* (scenarios vary too): `paired_t` over one difference per scenario, with `sign_flip` as the
+  check that assumes least.
+
+Student's t with one scenario less as degrees of freedom, not 1.96: with 4 to 10 scenarios 1.96 raises false alarms to
+7-14 %. No bootstrap: its percentile intervals cover 77-88 % at 4 to 8 scenarios. Attempts are never pooled as if each
+were a replication.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING
+
+from crucible.stats import _checks
+from crucible.stats.interval import Interval
+from crucible.stats.permutation import deals_of_signs
+from crucible.stats.two_sample import miettinen_nurminen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NO_SPREAD = 1e-12
+"""A standard deviation below this share of the largest value is rounding, not spread."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeanDifference:
+    """A mean with its Student interval and two-sided test of 0, in the units of the values.
+
+    `se`, `df`, `p_value` and `interval` are None when the data have no spread to judge by; `why_not` says so.
+    """
+
+    mean: float
+    se: float | None = None
+    df: float | None = None
+    p_value: float | None = None
+    interval: Interval | None = None
+    why_not: str | None = None
+
+
+def paired_t(differences: Sequence[float], level: float = 0.95) -> MeanDifference:
+    """Is the mean difference over *scenarios like these* other than 0? One difference per scenario.
+
+    Needs at least 2 scenarios that do not all differ alike. Real false-alarm rate at 5 %: 1-6 % with 4 to 20 scenarios.
+    Source: Student 1908; as the paired analysis of Miller 2024, arXiv 2411.00640, with t in the place of 1.96.
+    """
+    values = _checks.numbers("differences", differences)
+    mean = fmean(values)
+    if len(values) < 2:
+        return MeanDifference(mean, why_not="one scenario says nothing about the spread between scenarios")
+    spread = stdev(values)
+    if spread <= NO_SPREAD * max(map(abs, values)):
+        return MeanDifference(mean, why_not="every scenario shows the same difference: there is no spread to judge by")
+    return _student(mean, spread / sqrt(len(values)), len(values) - 1, level, "paired t over scenarios")
+
+
+def sign_flip(differences: Sequence[float], *, draws: int = 20_000, seed: int = 0) -> float:
+    """Two-sided p-value in (0, 1] of the same question, assuming only that each difference could as well have had the
+    other sign. Its smallest value is 2 / 2^scenarios, so it can say something from 6 scenarios on.
+
+    Exact up to some 40 scenarios, else a seeded Monte Carlo. Source: Fisher 1935, The Design of Experiments, section 21.
+    """
+    return deals_of_signs(_checks.numbers("differences", differences), draws=draws, seed=seed)
+
+
+def mover(strata: Sequence[tuple[int, int, int, int]], level: float = 0.95) -> Interval:
+    """How large is the mean difference of pass rates on *these scenarios*? Strata are (k_a, n_a, k_b, n_b).
+
+    Combines the Miettinen-Nurminen limits of the scenarios; with one scenario it is that interval. Coverage 0.949-0.987
+    for 1 to 40 scenarios with 3 to 10 attempts. In [-1, 1]. Source: Zou and Donner 2008 (MOVER).
+    """
+    if not strata:
+        raise ValueError("an interval over scenarios needs at least one scenario")
+    centres = [k_a / n_a - k_b / n_b for k_a, n_a, k_b, n_b in strata if n_a > 0 < n_b]
+    limits = [miettinen_nurminen(*stratum, level=level) for stratum in strata]
+    below = sqrt(sum((d - limit.low) ** 2 for d, limit in zip(centres, limits, strict=True))) / len(strata)
+    above = sqrt(sum((limit.high - d) ** 2 for d, limit in zip(centres, limits, strict=True))) / len(strata)
+    mean = fmean(centres)
+    return Interval(max(-1.0, mean - below), min(1.0, mean + above), level, "MOVER of Miettinen-Nurminen")
+
+
+def welch_over_scenarios(strata: Sequence[tuple[Sequence[float], Sequence[float]]], level: float = 0.95) -> MeanDifference:
+    """How large is the mean difference of scores on *these scenarios*? Strata are (scores of A, scores of B).
+
+    Variances are estimated per arm and scenario (2 attempts each at least) and their degrees of freedom combined.
+    With one scenario it is Welch's interval. Source: Welch 1947, Satterthwaite 1946.
+    """
+    arms = [_arm(scores) for stratum in strata for scores in stratum]
+    if not arms:
+        raise ValueError("a difference over scenarios needs at least one scenario")
+    mean = fmean(fmean(a) - fmean(b) for a, b in strata)
+    if min(len(scores) for scores in arms) < 2:
+        return MeanDifference(mean, why_not="one attempt of an arm says nothing about the spread between attempts")
+    parts = [(_variance(scores) / len(scores), len(scores) - 1) for scores in arms]
+    total = sum(part for part, _ in parts)
+    if total == 0:
+        return MeanDifference(mean, why_not="within each arm every attempt scored the same: no spread to judge by")
+    df = total**2 / sum(part**2 / free for part, free in parts)
+    return _student(mean, sqrt(total) / len(strata), df, level, "Welch")
+
+
+def clustered_se(values: Sequence[float], clusters: Sequence[object]) -> float:
+    """Standard error of the plain mean of values that come in clusters; not below 0.
+
+    Without a small-sample correction it is too small for few clusters: print it for comparison with others, and judge by
+    `paired_t`. Source: Miller 2024, equation 4.
+    """
+    values = _checks.numbers("values", values)
+    _checks.same_length("values", values, "clusters", clusters)
+    mean = fmean(values)
+    sums: dict[object, float] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        sums[cluster] = sums.get(cluster, 0.0) + value - mean
+    return sqrt(sum(residual**2 for residual in sums.values())) / len(values)
+
+
+def _arm(scores: Sequence[float]) -> list[float]:
+    return _checks.numbers("scores of an arm", scores)
+
+
+def _variance(scores: Sequence[float]) -> float:
+    """The sample variance; exactly 0 when what differs is only rounding."""
+    spread = stdev(scores)
+    return 0.0 if spread <= NO_SPREAD * max(map(abs, scores)) else spread**2
+
+
+def _student(mean: float, se: float, df: float, level: float, method: str) -> MeanDifference:
+    from scipy.special import stdtr, stdtrit
+
+    reach = se * float(stdtrit(df, 1 - (1 - _checks.inside("level", level)) / 2))
+    p_value = min(1.0, 2 * float(stdtr(df, -abs(mean) / se)))
+    return MeanDifference(mean, se, df, p_value, Interval(mean - reach, mean + reach, level, method))
