@@ -121,6 +121,11 @@ class AttemptError(CrucibleError):
 
     cause: ClassVar[Cause] = Cause.HARNESS
 
+    @property
+    def ending(self) -> str:
+        """How the attempt ended, in one word."""
+        return self.cause.value
+
 
 class ProviderError(AttemptError):
     """The model's provider did not answer as it should, after the retries allowed.
@@ -144,6 +149,10 @@ class ProviderError(AttemptError):
         self.kind = kind
         self.status = status
         self.retry_after = retry_after
+
+    @property
+    def ending(self) -> str:
+        return f"provider_{self.kind}"
 
 
 class HarnessError(AttemptError):

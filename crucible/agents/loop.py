@@ -76,6 +76,8 @@ class _Conversation:
         except ProviderError as error:
             if error.kind == "timeout" and request.timeout < MODEL_SECONDS:
                 return Ending("budget_time", Cause.BUDGET, "the time left was too short for the model's reply")
+            if error.kind == "context":
+                return Ending("context_full", Cause.BUDGET, "the conversation no longer fits the model's context")
             raise
         self.spend.add(reply)
         self._record_reply(reply)

@@ -63,7 +63,7 @@ async def run_attempt(bench: Bench, job: Job) -> int:
     try:
         outcome = await _work(bench, job, record)
     except AttemptError as error:
-        outcome = Outcome(Ending(type(error).__name__, error.cause, "\n".join(error.lines())))
+        outcome = Outcome(Ending(error.ending, error.cause, "\n".join(error.lines())))
     except asyncio.CancelledError:
         _finish(bench, attempt_id, record, Outcome(Ending("cancelled", Cause.HARNESS, "stopped by the user")), started)
         raise

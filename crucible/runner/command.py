@@ -14,7 +14,7 @@ from crucible.judging.versions import FACTS
 from crucible.runner.attempt import Bench
 from crucible.runner.checks import Say, announced_mode, check_subject, refuse_unenforceable
 from crucible.runner.judge import SCRIPTED, JudgeChoice, JudgeQueue
-from crucible.runner.models import check_extra_tools, check_models, check_prices
+from crucible.runner.models import check_extra_tools, check_models, check_prices, close_models
 from crucible.runner.plan import Slot, plan
 from crucible.runner.recorder import Progress
 from crucible.runner.run import Result, Subject, execute, new_run, store_plan
@@ -164,7 +164,10 @@ async def _execute(
     rehearsals = {digest: s.rehearsal for digest, s in subjects.items() if s.rehearsal is not None}
     queue = JudgeQueue(where.store, judge, where.settings, rehearsals)
     await _judge_open(queue, where.run_id, subjects)
-    result = await execute(where, subjects, queue.judge, parallel=parallel, max_cost=max_cost)
+    try:
+        result = await execute(where, subjects, queue.judge, parallel=parallel, max_cost=max_cost)
+    finally:
+        await close_models()
     if queue.pending:
         reason = next(iter(queue.pending.values()))
         say(f"{len(queue.pending)} attempts are not judged ({reason}); later: crucible rejudge {where.run_id}")
@@ -248,4 +251,5 @@ async def rejudge(
     for number, attempt_id in enumerate(todo, 1):
         say(f"judging attempt {attempt_id} ({number} of {len(todo)})")
         await queue.judge(attempt_id)
+    await close_models()
     return len(todo) - len(queue.pending), queue.pending

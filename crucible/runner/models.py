@@ -23,6 +23,7 @@ def make_model(name: str, settings: Settings) -> Model:
         cached = said.cached_usd_per_million
         price = Price.per_million(said.input_usd_per_million, said.output_usd_per_million, cached=cached)
     key = os.environ.get(said.api_key_env) if said.api_key_env else None
+    key = key or ("none" if said.api_base and not said.api_key_env else None)
     return LiteLLMModel(name, api_base=said.api_base, api_key=key, price=price)
 
 
@@ -30,6 +31,7 @@ def check_models(names: Iterable[str], settings: Settings) -> None:
     """Every model can be asked: its key is present. Raises PreflightError with all that is missing."""
     import os
 
+    from crucible.llm.client import unknown_provider
     from crucible.llm.keys import missing_key
 
     lacking = []
@@ -41,6 +43,8 @@ def check_models(names: Iterable[str], settings: Settings) -> None:
             key = None if said.api_base else missing_key(name)
         if key:
             lacking.append(f"{name} needs {key}, which is not set")
+        elif (unknown := unknown_provider(name)) is not None:
+            lacking.append(unknown)
     if lacking:
         raise PreflightError(
             "\n".join(lacking),
@@ -72,3 +76,13 @@ def check_extra_tools(scenario: Scenario, arms: Iterable[Arm], *, without: bool)
             f"{scenario.name}: tool server {named[0]!r} is not configured (the scenario names {', '.join(named)})",
             hint="run the comparison without them with --without-extra-tools; the results are marked so",
         )
+
+
+async def close_models() -> None:
+    """Give back connections that models keep open; nothing to do where none was asked."""
+    import sys
+
+    if "crucible.llm.client" in sys.modules:
+        from crucible.llm.client import close_connections
+
+        await close_connections()

@@ -24,6 +24,8 @@ from crucible.store.writes import Store, now
 
 MOST_RETRIES = 3
 """How often an attempt that does not count is run again within one call of `crucible run`."""
+WILL_NOT_MEND = ("provider_auth", "provider_refused", "provider_bad_request")
+"""Endings that trying again at once cannot change; they wait for `--resume`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ class _Execution:
             if attempt.counted:
                 await self.judge(attempt_id)
                 return
-            if attempt.cause == Cause.FIXTURE or self._over_cost():
+            if attempt.cause == Cause.FIXTURE or attempt.ending in WILL_NOT_MEND or self._over_cost():
                 return
 
     def _over_cost(self) -> bool:

@@ -8,7 +8,7 @@ another place. So is a new local function, and everything inside a new class.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from crucible.scoring.distance import edit_distance, likeness, touched_lines
@@ -77,25 +77,33 @@ def _moves(before: Regions, after: Regions) -> dict[Key, Key]:
     """Old key to new key of definitions that are gone and came back elsewhere, the likest first."""
     gone = [key for key in before if key not in after and len(before[key].tokens) >= MOVED_LEAST_TOKENS]
     new = [key for key in after if key not in before and len(after[key].tokens) >= MOVED_LEAST_TOKENS]
-    least = MOVED_LIKENESS if len(gone) * len(new) <= _MOST_PAIRS else 1.0
-    pairs = [
-        (-like, old, key)
-        for old in gone
-        for key in new
-        if (like := _like(before[old].tokens, after[key].tokens, least)) >= least
-    ]
+    pairs = _like_pairs if len(gone) * len(new) <= _MOST_PAIRS else _equal_pairs
     moved: dict[Key, Key] = {}
-    for _, old, key in sorted(pairs):
-        if old not in moved and key not in moved.values():
+    taken: set[Key] = set()
+    for _, old, key in sorted(pairs(before, gone, after, new)):
+        if old not in moved and key not in taken:
             moved[old] = key
+            taken.add(key)
     return moved
 
 
-def _like(a: list[str], b: list[str], least: float) -> float:
-    """Likeness of two definitions; 0 where a glance shows that it is less than `least`."""
-    if least == 1.0:
-        return float(a == b)
-    return 0.0 if min(len(a), len(b)) < max(len(a), len(b)) * 0.4 else likeness(a, b)
+def _like_pairs(before: Regions, gone: list[Key], after: Regions, new: list[Key]) -> Iterator[tuple[float, Key, Key]]:
+    """Pairs that are like enough, with their unlikeness."""
+    for old in gone:
+        for key in new:
+            a, b = before[old].tokens, after[key].tokens
+            if min(len(a), len(b)) >= 0.4 * max(len(a), len(b)) and (like := likeness(a, b)) >= MOVED_LIKENESS:
+                yield 1 - like, old, key
+
+
+def _equal_pairs(before: Regions, gone: list[Key], after: Regions, new: list[Key]) -> Iterator[tuple[float, Key, Key]]:
+    """Pairs that are the same, for changes with too many definitions to compare each with each."""
+    by_tokens: dict[tuple[str, ...], list[Key]] = {}
+    for key in sorted(new, reverse=True):
+        by_tokens.setdefault(tuple(after[key].tokens), []).append(key)
+    for old in sorted(gone):
+        if same := by_tokens.get(tuple(before[old].tokens)):
+            yield 0.0, old, same.pop()
 
 
 def _homes(

@@ -13,7 +13,7 @@ from crucible.scoring.languages import language_of
 
 Files = Mapping[str, bytes | None]
 
-MAX_TOKENS = 500_000
+MAX_TOKENS = 250_000
 BYTES_PER_TOKEN = 4
 """Measured on source code of several languages, layout included; used where tokens are not counted."""
 

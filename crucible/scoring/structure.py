@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 TOP_LEVEL = "(top level)"
 IMPORTS = "(imports)"
 MAX_PARSED_BYTES = 1_000_000
+MAX_LINE = 5_000
+"""Characters of a line: places on a line are counted from its start, so a minified file would take minutes."""
 Kind = Literal["function", "type", "value", "rest"]
 
 
@@ -64,7 +66,8 @@ def shape_of(path: str, data: bytes, *, whole: bool = False) -> Shape:
         return _single([sha256(data).hexdigest()], [0], "is binary: equal or not")
     text = decode(data)
     language = language_of(path)
-    if whole or language is None or len(data) > MAX_PARSED_BYTES:
+    too_large = len(data) > MAX_PARSED_BYTES or max(map(len, text.split("\n"))) > MAX_LINE
+    if whole or language is None or too_large:
         return _single(*lexical_tokens(text), "is too large to parse" if language and not whole else None)
     from ast_grep_py import SgRoot
 
@@ -73,9 +76,10 @@ def shape_of(path: str, data: bytes, *, whole: bool = False) -> Shape:
     if root.kind() == "ERROR":
         return _single(*lexical_tokens(text), "does not parse")
     owners = _owners(sorted(_definitions(root), key=lambda one: (one.start, -one.end)))
+    starts = [start for start, _ in owners]
     regions: dict[str, Region] = {}
     for token in source_tokens(root, text, language):
-        owner = owners[bisect_right(owners, token.start, key=lambda entry: entry[0]) - 1][1]
+        owner = owners[bisect_right(starts, token.start) - 1][1]
         regions.setdefault(owner.name, Region(owner.kind)).add(token)
     return Shape(regions)
 

@@ -17,7 +17,7 @@ from math import ceil, lcm, log10
 from typing import TYPE_CHECKING
 
 from crucible.stats import _checks
-from crucible.stats.distribution import Distribution, scaled, sum_of_subset, tails_of_sum
+from crucible.stats.distribution import Distribution, either, scaled, sum_of_subset, tails_of_sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,6 +90,22 @@ def rank_sum(a: Sequence[float], b: Sequence[float], *, draws: int | None = None
     return permutation(ranks[: len(a)], ranks[len(a) :], draws=draws, seed=seed)
 
 
+def sign_flip(differences: Sequence[float], *, draws: int = MOST_DRAWS, seed: int = 0) -> float:
+    """Is the mean difference over *scenarios like these* other than 0, assuming only that the difference of each scenario
+    could as well have had the other sign? Two-sided p-value in (0, 1], from one difference per scenario.
+
+    Its smallest value is 2 / 2^scenarios: it can reach 0.05 from 6 scenarios on. Exact up to some 40 scenarios.
+    Source: Fisher 1935, The Design of Experiments, section 21.
+    """
+    values = _checks.numbers("differences", differences)
+    unit = _unit(values)
+    units = [round(value / unit) for value in values]
+    tails = tails_of_sum([either((-u, u)) for u in units], abs(sum(units)), len(units))
+    if tails is not None:
+        return min(1.0, 2 * tails[0])
+    return _drawn_signs(values, _checks.whole("draws", draws, 1), seed)
+
+
 def _stratum(place: int, a: Sequence[float], b: Sequence[float]) -> tuple[list[float], list[float]]:
     return _checks.numbers(f"scores of A in scenario {place}", a), _checks.numbers(f"scores of B in scenario {place}", b)
 
@@ -107,10 +123,9 @@ def _exact_tails(strata: Sequence[tuple[list[float], list[float]]]) -> tuple[flo
     numbers of attempts. Rounding a score moves a sum by half a unit at most, hence the slack.
     """
     common = lcm(*(len(scores) for stratum in strata for scores in stratum))
-    largest = max((abs(score) for stratum in strata for scores in stratum for score in scores), default=0.0)
-    unit = 10.0 ** (ceil(log10(largest)) - DIGITS) if largest > 0 else 1.0
     if 4 * len(strata) * common * 10**DIGITS > LARGEST:
         return None
+    unit = _unit([score for stratum in strata for scores in stratum for score in scores])
     parts, observed = [], 0
     for a, b in strata:
         units_a, units_b = [round(score / unit) for score in a], [round(score / unit) for score in b]
@@ -120,6 +135,12 @@ def _exact_tails(strata: Sequence[tuple[list[float], list[float]]]) -> tuple[flo
         parts.append(part)
         observed += here
     return tails_of_sum(parts, observed, 2 * common * len(strata))
+
+
+def _unit(values: Sequence[float]) -> float:
+    """The power of ten in which the largest of the values has `DIGITS` digits."""
+    largest = max(map(abs, values))
+    return 10.0 ** (ceil(log10(largest)) - DIGITS) if largest > 0 else 1.0
 
 
 def _difference_of_means(a: list[int], b: list[int], common: int) -> tuple[Distribution | None, int]:
@@ -146,6 +167,14 @@ def _drawn_tails(strata: Sequence[tuple[list[float], list[float]]], draws: int, 
     slack = size * 10.0**-DIGITS
     greater, less = int((total >= observed - slack).sum()), int((total <= observed + slack).sum())
     return (greater + 1) / (draws + 1), (less + 1) / (draws + 1)
+
+
+def _drawn_signs(values: Sequence[float], draws: int, seed: int) -> float:
+    import numpy as np
+
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(draws, len(values)))
+    reached = np.abs(signs @ np.array(values)) >= abs(sum(values)) * (1 - 10.0**-DIGITS)
+    return (int(reached.sum()) + 1) / (draws + 1)
 
 
 def _dealt(

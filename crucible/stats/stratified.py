@@ -11,6 +11,7 @@ from math import erfc, sqrt
 from typing import TYPE_CHECKING
 
 from crucible.stats import _checks
+from crucible.stats.across import SMALLEST_P
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,7 @@ def mantel_haenszel(strata: Strata) -> MantelHaenszel:
     excess = sum(k_a - (k_a + k_b) * n_a / (n_a + n_b) for k_a, n_a, k_b, n_b in checked)
     spread = sum(map(_variance, checked))
     z = excess / sqrt(spread) if spread > 0 else 0.0
-    return MantelHaenszel(z, z * z, erfc(abs(z) / sqrt(2)), _odds_ratio(checked))
+    return MantelHaenszel(z, z * z, max(SMALLEST_P, erfc(abs(z) / sqrt(2))), _odds_ratio(checked))
 
 
 def _variance(stratum: tuple[int, int, int, int]) -> float:
