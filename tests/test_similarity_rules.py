@@ -173,6 +173,20 @@ def test_no_token_of_a_string_with_interpolation_is_lost() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("path", "one", "two"),
+    [
+        ("a.py", 'x = f"{a} {b}"\n', 'x = f"{a}{b}"\n'),
+        ("a.py", 'x = " "\n', 'x = ""\n'),
+        ("a.go", 'package a\n\nvar x = " "\n', 'package a\n\nvar x = ""\n'),
+        ("a.js", "x = `${a} ${b}`", "x = `${a}${b}`"),
+        ("A.java", 'class A { String x = " "; }', 'class A { String x = ""; }'),
+    ],
+)
+def test_whitespace_inside_a_string_is_content(path: str, one: str, two: str) -> None:
+    assert size_ratio({path: one.encode()}, {path: two.encode()}, {path: one.encode()}) == 0.0
+
+
 def test_indentation_is_a_change_where_it_is_the_syntax() -> None:
     """A return that leaves the loop has moved, though no word has."""
     inside = PYTHON.replace("        return total\n", "            return total\n")
@@ -260,6 +274,15 @@ def test_imports_beside_the_fix_weigh_little_and_alone_they_weigh_in_full() -> N
     assert python(beside).combined > 0.95
     assert python(FIXED, beside).structural > 0.7
     assert python(PYTHON.replace("import os", "import io"), PYTHON.replace("import os", "import io")).combined == 1.0
+
+
+def test_a_changelog_line_beside_the_fix_costs_little() -> None:
+    log, entry = "# Changes\n", "# Changes\n\n- A discount is taken off the price instead of being the price.\n"
+    result = compare(
+        {"cart.py": PYTHON, "CHANGES.md": log}, {"cart.py": FIXED, "CHANGES.md": entry}, {"cart.py": FIXED}
+    )
+    assert 0.9 < result.combined < 1
+    assert "also changes CHANGES.md: (top level), which the reference leaves alone" in result.reasons
 
 
 def test_a_file_that_does_not_parse_is_compared_as_a_whole_and_says_so() -> None:

@@ -55,7 +55,10 @@ def _sandbox() -> Finding:
     if found.ok:
         return Finding("sandbox", True, "overlay works: attempts are isolated")
     return Finding(
-        "sandbox", False, f"{found.why}; runs fall back to plain copies, marked unsandboxed", found.remedy or ""
+        "sandbox",
+        False,
+        f"{found.why}; runs fall back to plain copies, marked unsandboxed: an agent's commands then run as you, on this machine",
+        found.remedy or "",
     )
 
 

@@ -19,12 +19,13 @@ from crucible.world.types import Change, ChangeStatus, FileChange, FileState, Sa
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Everything attempts of one scenario share. `hash` names scenario text, fixture and reference together."""
+    """Everything attempts of one scenario share. `mounts` are the paths nothing inside can write; `hash` names scenario text, fixture and reference together."""
 
     loaded: LoadedScenario
     snapshot: Snapshot
     reference: Reference
     protection: Protection
+    mounts: tuple[str, ...]
     hash: str
 
     @property
@@ -36,7 +37,7 @@ class Prepared:
         """How to make this scenario's world."""
         return WorldSpec(
             snapshot=self.snapshot,
-            protected=self.protection.mounts(self.snapshot.files),
+            protected=self.mounts,
             network=self.scenario.network,
             toolchain=tuple(Path(p).expanduser() for p in settings.toolchain),
             python=Path(settings.python).expanduser() if settings.python else None,
@@ -61,7 +62,8 @@ def prepare(loaded: LoadedScenario, bench: Path, settings: Settings) -> Prepared
     reference = load_reference(bench / scenario.reference_fix, lambda path: read_fixture(snapshot, path))
     parts = (loaded.text, snapshot.digest, reference.text)
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
-    return Prepared(loaded, snapshot, reference, Protection.of(scenario), digest)
+    protection = Protection.of(scenario)
+    return Prepared(loaded, snapshot, reference, protection, protection.mounts(snapshot.files), digest)
 
 
 def read_fixture(snapshot: Snapshot, path: str) -> bytes | None:

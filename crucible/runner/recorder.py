@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 from crucible.store.tables import EventRow
@@ -11,12 +12,13 @@ from crucible.store.writes import Store
 from crucible.transcript.events import Answered, Decided, Event, Replied
 
 Progress = Callable[[int, Event, str], None]
-_KEPT = 24
+MOST_KEPT = 64
+SECONDS_KEPT = 1.0
 
 
 @dataclass
 class Recorder:
-    """Takes events in order. `flush` writes what is kept; nothing is lost but the turn in flight if the process is killed."""
+    """Takes events in order and writes them at once when a second has passed; a process that is killed loses less than that."""
 
     store: Store
     attempt_id: int
@@ -24,17 +26,19 @@ class Recorder:
     label: str = ""
     events: list[Event] = field(default_factory=list)
     _written: int = 0
+    _flushed_at: float = float("-inf")
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
         self.events.append(event)
         if self.progress is not None:
             self.progress(self.attempt_id, event, self.label)
-        if isinstance(event, Replied) or len(self.events) - self._written >= _KEPT:
+        if len(self.events) - self._written >= MOST_KEPT or monotonic() - self._flushed_at >= SECONDS_KEPT:
             self.flush()
 
     def flush(self) -> None:
         """Write the events not yet written."""
+        self._flushed_at = monotonic()
         self.store.add_events(self.take())
 
     def take(self) -> list[EventRow]:

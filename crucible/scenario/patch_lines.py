@@ -30,11 +30,12 @@ class LineReader:
     """Walks the lines of a patch and makes errors that name file and line.
 
     Lines are split on the line feed alone: a form feed, a lone carriage return or U+2028 is content. A text whose
-    every line ends in CRLF, headers included, was stored that way: one carriage return per line is dropped.
+    every line ends in CRLF, headers included, was stored that way: one carriage return per line is dropped. So is a
+    byte order mark.
     """
 
     def __init__(self, data: bytes, file: str, first_line: int) -> None:
-        lines = data.split(b"\n")
+        lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
         if lines[-1] == b"":
             lines.pop()
         if all(line.endswith(b"\r") for line in lines):

@@ -1,7 +1,7 @@
 """What one side did, definition by definition: edited, added, deleted, moved.
 
 A definition that went and came back elsewhere nearly unchanged has moved (a renamed function, class or file). A new
-one that only an edited definition of the same file uses is part of that edit: a helper is a way to write a fix, not
+one that an edited definition of the same file uses is part of that edit: a helper is a way to write a fix, not
 another place. So is a new local function, and everything inside a new class.
 """
 

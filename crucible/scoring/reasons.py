@@ -58,10 +58,10 @@ def _about_extent(extent: Extent) -> Iterator[str]:
     if extent.left_out or extent.measured:
         yield "the change is above the size that is compared in full; beyond it, source files only are compared"
     for path, size in sorted(extent.measured.items()):
-        yield f"also changes {path}, which the reference leaves alone (about {size} tokens, estimated)"
+        yield f"also changes {plain(path)}, which the reference leaves alone (about {size} tokens, estimated)"
     if extent.left_out:
         more = " and more" if len(extent.left_out) > MOST_EXTRAS else ""
-        yield f"left out: {', '.join(sorted(extent.left_out)[:MOST_EXTRAS])}{more}"
+        yield f"left out: {', '.join(map(plain, sorted(extent.left_out)[:MOST_EXTRAS]))}{more}"
 
 
 def _did(edit: Edit) -> str:
@@ -71,7 +71,12 @@ def _did(edit: Edit) -> str:
 
 
 def _named(key: Key) -> str:
-    return ": ".join(part.encode("utf-8", "replace").decode() for part in key)
+    return ": ".join(map(plain, key))
+
+
+def plain(path: str) -> str:
+    """A path as text that can be stored and shown: what is not UTF-8 in it becomes a question mark."""
+    return path.encode("utf-8", "replace").decode()
 
 
 def _how_alike(shared: float) -> str:

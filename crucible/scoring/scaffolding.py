@@ -59,6 +59,8 @@ def _other_half(
 def _why(path: str, file: FileChange, protected_by: Callable[[str], str | None], exempt: frozenset[str]) -> str | None:
     if (policy := protected_by(path)) is not None:
         return f"protected by {policy}"
+    if file.after is not None and file.after.data is None:
+        return f"too large to be graded ({file.after.size:,} bytes)"
     if path in exempt:
         return None
     if _RUNNER_FILE.search(path):

@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from crucible.scoring.distance import edit_distance, edits_in_common
 from crucible.scoring.edits import Edit, Key, edits
 from crucible.scoring.extent import Extent, Files, extent_of
-from crucible.scoring.reasons import Place, reasons_of
+from crucible.scoring.languages import language_of
+from crucible.scoring.reasons import Place, plain, reasons_of
 from crucible.scoring.structure import IMPORTS, Region, shape_of
 
-IMPORT_WEIGHT = 0.25
-"""Weight of changed imports beside other changes of the same file: they follow from the fix."""
+COMPANION_WEIGHT = 0.25
+"""Weight of what follows from a fix: imports beside other changes of their file, a changelog beside the source."""
 FILE_CREDIT = 0.5
 """Credit for a change in the right file but another definition."""
 ALLOWANCE = 60
@@ -62,7 +63,7 @@ def similarity(before: Mapping[str, bytes], candidate: Files, reference: Files) 
     total = sum(place.weight for place in places)
     if not total:
         return _without_reference(before, candidate, reference)
-    extra = {key: _weight(key, sides.candidate) for key in sides.candidate if key not in sides.reference}
+    extra = {key: _extra_weight(key, sides.candidate) for key in sides.candidate if key not in sides.reference}
     recall = sum(place.weight * place.credit for place in places) / total
     precision = (total + ALLOWANCE) / (total + ALLOWANCE + sum(extra.values()) + sum(sides.extent.measured.values()))
     structural = recall * precision
@@ -99,7 +100,7 @@ def _sides(before: Mapping[str, bytes], candidate: Files, reference: Files) -> _
         for into, (regions, why) in zip(merged, _regions(path, before, candidate, reference), strict=True):
             into.update({(path, name): region for name, region in regions.items()})
             if why is not None:
-                remarks[f"{path} {why}; compared as a whole"] = None
+                remarks[f"{plain(path)} {why}; compared as a whole"] = None
     old, new, wanted = merged
     return _Sides(edits(old, new, wanted), edits(old, wanted, new), extent, tuple(remarks))
 
@@ -119,7 +120,12 @@ def _regions(
 def _weight(key: Key, side: Mapping[Key, Edit]) -> float:
     """Size of an edit; imports beside other changes of their file weigh less."""
     follows = key[1] == IMPORTS and any(path == key[0] and name != IMPORTS for path, name in side)
-    return side[key].size * (IMPORT_WEIGHT if follows else 1.0)
+    return side[key].size * (COMPANION_WEIGHT if follows else 1.0)
+
+
+def _extra_weight(key: Key, side: Mapping[Key, Edit]) -> float:
+    """Size of an edit that the reference does not make; in a file that is no source it weighs less."""
+    return _weight(key, side) * (COMPANION_WEIGHT if language_of(key[0]) is None else 1.0)
 
 
 def _place(key: Key, sides: _Sides) -> Place:

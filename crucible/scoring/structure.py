@@ -104,7 +104,11 @@ def _owners(definitions: list[_Definition]) -> list[tuple[int, _Definition]]:
 
 
 def _definitions(root: SgNode) -> Iterator[_Definition]:
-    """Every definition and import of a file, with its qualified name and extent."""
+    """Every definition and import of a file, with its qualified name and extent.
+
+    The stack holds nodes to visit with the qualified name around them, whether a function is, and the name that the
+    node just above them has entered already, as the wrapper of a definition does.
+    """
     stack: list[tuple[SgNode, str, bool, str | None]] = [(root, "", False, None)]
     while stack:
         node, scope, local, entered = stack.pop()
@@ -112,9 +116,8 @@ def _definitions(root: SgNode) -> Iterator[_Definition]:
         if not scope and not local and _is_import(node, kind):
             yield _extent(node, IMPORTS, "rest")
             continue
-        name = None if entered is None else entered
         found = _name(node, kind, local=local)
-        if found is not None and found != name:
+        if found is not None and found != entered:
             scope = f"{scope}.{found}" if scope else found
             yield _extent(node, scope, _kind(node, kind))
         local = local or kind in languages.FUNCTIONS or kind in languages.FUNCTION_VALUES

@@ -21,6 +21,8 @@ _LEXEME = re.compile(r"\w+|[^\w\s]")
 _STRING = re.compile(r"""([A-Za-z]*)('''|\"\"\"|'|"|`)(.*)\2$""", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _PLAIN = frozenset({"string_start", "string_content", "string_fragment", "string_end", "escape_sequence"})
+_CONTENT = re.compile("content|fragment|string")
+"""Kinds of leaves in which whitespace is meant."""
 _QUOTES_MATTER = re.compile(r"[\\$#]")
 _CLOSING = frozenset({")", "]", "}"})
 
@@ -124,7 +126,7 @@ class _Walk:
             text = text.lower().replace("'", '"').replace('"""', '"')
         elif kind.endswith("text"):
             text = " ".join(text.split())
-        if text.strip():
+        if text.strip() or (text and _CONTENT.search(kind)):
             yield Token(text, start, line)
 
     def _gap(self, until: int, line: int) -> Iterator[Token]:

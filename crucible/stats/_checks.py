@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 def whole(name: str, value: int, least: int = 0) -> int:
     """A whole number of at least `least`. A bool, a float and text are refused, also when they look whole."""
-    if isinstance(value, bool):
-        raise ValueError(f"{name} must be a whole number, not {value!r}")
     try:
-        number = index(value)
+        number = None if value is True or value is False else index(value)
     except TypeError:
-        raise ValueError(f"{name} must be a whole number, not {value!r}") from None
+        number = None
+    if number is None:
+        raise ValueError(f"{name} must be a whole number, not {value!r}")
     if number < least:
         raise ValueError(f"{name} must be at least {least}, not {number}")
     return number

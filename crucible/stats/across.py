@@ -79,7 +79,9 @@ def mover(strata: Sequence[tuple[int, int, int, int]], level: float = 0.95) -> I
     return Interval(max(-1.0, mean - below), min(1.0, mean + above), level, "MOVER of Miettinen-Nurminen")
 
 
-def welch_over_scenarios(strata: Sequence[tuple[Sequence[float], Sequence[float]]], level: float = 0.95) -> MeanDifference:
+def welch_over_scenarios(
+    strata: Sequence[tuple[Sequence[float], Sequence[float]]], level: float = 0.95
+) -> MeanDifference:
     """How large is the mean difference of scores on *these scenarios*? Strata are (scores of A, scores of B).
 
     Variances are estimated per arm and scenario (2 attempts each at least) and their degrees of freedom combined.

@@ -73,8 +73,7 @@ def log_rank(
     times, finished = [t for arm in arms for t in arm[0]], [f for arm in arms for f in arm[1]]
     hazards = _hazards(times, finished)
     scores = [
-        done - sum(share for when, share in hazards if when <= time)
-        for time, done in zip(times, finished, strict=True)
+        done - sum(share for when, share in hazards if when <= time) for time, done in zip(times, finished, strict=True)
     ]
     return permutation(scores[: len(arms[0][0])], scores[len(arms[0][0]) :], seed=seed)
 

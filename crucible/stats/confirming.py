@@ -77,7 +77,9 @@ def at_most(failures: int, runs: int, p: Exact) -> Fraction:
     return sum((comb(runs, i) * rate**i * (1 - rate) ** (runs - i) for i in range(most + 1)), Fraction(0))
 
 
-def old_fails_more(old_failures: int, old_runs: int, new_failures: int, new_runs: int, test: Test = "boschloo") -> float:
+def old_fails_more(
+    old_failures: int, old_runs: int, new_failures: int, new_runs: int, test: Test = "boschloo"
+) -> float:
     """One-sided p-value: could chance alone make the old code fail this much more often? "Different" is below 0.05.
 
     Reaching the floor does not imply it: 14 greens after 2 of 10 give 0.09.

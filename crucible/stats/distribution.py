@@ -58,8 +58,11 @@ def sum_of_subset(items: Sequence[int], size: int) -> Distribution | None:
     elif (size + 1) * (reach + 1) <= MOST_CELLS:
         found = _by_table(steps, size, reach)
     else:
-        found = _by_merging(steps, size)
-    return found and Distribution(found.values * step + size * least, found.weights / comb(len(items), size))
+        merged = _by_merging(steps, size)
+        if merged is None:
+            return None
+        found = merged
+    return Distribution(found.values * step + size * least, found.weights / comb(len(items), size))
 
 
 def scaled(part: Distribution, factor: int, shift: int) -> Distribution:
@@ -118,7 +121,7 @@ def _added(first: Distribution, second: Distribution) -> Distribution | None:
     places = offsets[0] // step, offsets[1] // step
     spans = int(places[0][-1]) + 1, int(places[1][-1]) + 1
     if max(spans) <= MOST_PLACES and spans[0] * spans[1] <= 64 * len(places[0]) * len(places[1]):
-        dense = _convolved(np.bincount(places[0], first.weights), np.bincount(places[1], second.weights))
+        dense = _convolved(_dense(places[0], first.weights), _dense(places[1], second.weights))
         there = np.flatnonzero(dense)
         return Distribution(there * step + sum(starts), dense[there])
     if len(first.values) * len(second.values) > MOST_PAIRS:
@@ -149,11 +152,18 @@ def _merged(values: npt.NDArray[np.int64], weights: npt.NDArray[np.float64]) -> 
     step = int(np.gcd.reduce(values - least)) or 1
     places = (values - least) // step
     if int(places.max()) <= 4 * len(values):
-        dense = np.bincount(places, weights=weights)
+        dense = _dense(places, weights)
         there = np.flatnonzero(dense)
         return Distribution(there.astype(np.int64) * step + least, dense[there])
     different, where = np.unique(values, return_inverse=True)
-    return Distribution(different, np.bincount(where, weights=weights))
+    return Distribution(different, _dense(where, weights))
+
+
+def _dense(places: npt.NDArray[np.intp], weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Weights by place, added up where places are equal."""
+    import numpy as np
+
+    return np.bincount(places, weights=weights).astype(np.float64, copy=False)
 
 
 def _hypergeometric(ones: int, items: int, size: int) -> Distribution:

@@ -8,6 +8,7 @@ fixture. "greater" means that A passes more often. Every p-value is in (0, 1].
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import comb, sqrt
 from typing import TYPE_CHECKING, Literal
 
@@ -45,8 +46,10 @@ def fisher(k_a: int, n_a: int, k_b: int, n_b: int, alternative: Alternative = "t
     Two-sided is the sum over all tables no likelier than this one, as everybody prints it; it differs from twice the
     one-sided value only for unequal arms. Source: Fisher 1935.
     """
-    return _fisher_like_this(k_a, n_a, k_b, n_b, 1.0) if alternative == "two-sided" else _sided(
-        _fisher_greater, k_a, n_a, k_b, n_b, alternative
+    return (
+        _fisher_like_this(k_a, n_a, k_b, n_b, 1.0)
+        if alternative == "two-sided"
+        else _sided(_fisher_greater, k_a, n_a, k_b, n_b, alternative)
     )
 
 
@@ -94,8 +97,9 @@ def mcnemar(only_a: int, only_b: int) -> float:
 
 def mcnemar_mid_p(only_a: int, only_b: int) -> float:
     """As `mcnemar`, counting half of the observed pairing. Source: Fagerland, Lydersen and Laake 2013."""
-    here = comb(only_a + only_b, only_a) / 2 ** (only_a + only_b)
-    return 1 - here / 2 if only_a == only_b else 2 * _sign_tail(only_a, only_b) - here
+    tail = _sign_tail(only_a, only_b)
+    here = comb(only_a + only_b, only_a) / (1 << (only_a + only_b))
+    return 1 - here / 2 if only_a == only_b else 2 * tail - here
 
 
 def smallest_p(n_a: int, n_b: int, test: Literal["boschloo", "fisher"] = "boschloo") -> float:
@@ -115,6 +119,7 @@ def _sided(greater: OneSided, k_a: int, n_a: int, k_b: int, n_b: int, alternativ
     return min(1.0, 2 * min(greater(k_a, n_a, k_b, n_b), greater(k_b, n_b, k_a, n_a)))
 
 
+@lru_cache(maxsize=4096)
 def _boschloo_greater(k_a: int, n_a: int, k_b: int, n_b: int) -> float:
     check_size(n_a, n_b)
     table = tails(n_a, n_b)
@@ -165,4 +170,4 @@ def _barnard_p(n_a: int, n_b: int, threshold: float, *, both: bool) -> float:
 def _sign_tail(only_a: int, only_b: int) -> float:
     """P(at most the smaller count | pairs, a fair coin)."""
     pairs = _checks.whole("only_a", only_a) + _checks.whole("only_b", only_b)
-    return sum(comb(pairs, k) for k in range(min(only_a, only_b) + 1)) / 2**pairs
+    return sum(comb(pairs, k) for k in range(min(only_a, only_b) + 1)) / (1 << pairs)

@@ -27,7 +27,7 @@ Basis = Literal["quoted", "uniform", "jeffreys", "clopper-pearson", "wilson", "r
 MOST_EXACT_RUNS = 20_000
 """Above it, N is so large that powers as whole numbers are slow, and only a tie needs them."""
 MOST_RUNS = 10_000_000
-SURE = 1e-6
+SURE = 1e-7
 """Logarithms further apart than this are apart in truth; what is closer is decided in whole numbers."""
 
 
@@ -63,9 +63,7 @@ def confirmation_floor(p: Exact, tolerance: Exact = "0.05") -> int:
     return smallest_runs(_seen(p), as_tolerance("tolerance", tolerance), strict=True)
 
 
-def floor_from_counts(
-    k: int, n: int, tolerance: Exact = "0.05", basis: Basis = "quoted", level: float = 0.95
-) -> int:
+def floor_from_counts(k: int, n: int, tolerance: Exact = "0.05", basis: Basis = "quoted", level: float = 0.95) -> int:
     """The floor when the rate is itself only known as k failures in n runs of the old code (k at least 1).
 
     quoted: k/n as if it were exact. uniform, jeffreys: the chance of N greens averaged over that posterior.
@@ -90,9 +88,7 @@ def floor_from_counts(
 def all_green(k: int, n: int, runs: int, prior: Literal["uniform", "jeffreys"] = "jeffreys") -> Fraction:
     """The chance of that many greens with the bug unchanged, averaged over the posterior of its rate from k of n."""
     k, n = _checks.counts(k, n)
-    top, bottom = _green_factors(k, n, prior)
-    runs = _checks.whole("runs", runs)
-    return Fraction(prod(range(top, top + 2 * runs, 2)), prod(range(bottom, bottom + 2 * runs, 2)))
+    return Fraction(*_all_green(k, n, _checks.whole("runs", runs), prior))
 
 
 def still_there(p: Exact, runs: int, before: Exact = "1/2") -> Fraction:
@@ -126,21 +122,21 @@ def predictive_runs(k: int, n: int, limit: Fraction, prior: Literal["uniform", "
     return _predictive_floor(*_failures(k, n), limit, prior, strict=strict)
 
 
-def _predictive_floor(
-    k: int, n: int, limit: Fraction, prior: Literal["uniform", "jeffreys"], *, strict: bool
-) -> int:
+def _predictive_floor(k: int, n: int, limit: Fraction, prior: Literal["uniform", "jeffreys"], *, strict: bool) -> int:
     def rare(runs: int) -> bool:
         margin = _log_all_green(k, n, runs, prior) - log(float(limit))
         if abs(margin) > SURE:
             return margin < 0
-        chance = all_green(k, n, runs, prior)
-        return chance < limit or (chance == limit and not strict)
+        top, bottom = _all_green(k, n, runs, prior)
+        left, right = top * limit.denominator, limit.numerator * bottom
+        return left < right or (left == right and not strict)
 
     return _first(rare, 0)
 
 
 def _log_all_green(k: int, n: int, runs: int, prior: Literal["uniform", "jeffreys"]) -> float:
-    top, bottom = (value / 2 for value in _green_factors(k, n, prior))
+    pseudo = 1.0 if prior == "uniform" else 0.5
+    top, bottom = n - k + pseudo, n + 2 * pseudo
     return lgamma(top + runs) - lgamma(top) - lgamma(bottom + runs) + lgamma(bottom)
 
 
@@ -155,10 +151,13 @@ def _first(holds: Callable[[int], bool], low: int) -> int:
     return high
 
 
-def _green_factors(k: int, n: int, prior: Literal["uniform", "jeffreys"]) -> tuple[int, int]:
-    """Twice (b + n - k) and twice (a + b + n) of the posterior: whole for both priors."""
-    pseudo = 2 if prior == "uniform" else 1
-    return 2 * (n - k) + pseudo, 2 * n + 2 * pseudo
+def _all_green(k: int, n: int, runs: int, prior: Literal["uniform", "jeffreys"]) -> tuple[int, int]:
+    """Numerator and denominator, not reduced. For the uniform prior all but k + 1 factors cancel."""
+    if prior == "uniform":
+        first = n - k + 1
+        return prod(range(first, first + k + 1)), prod(range(first + runs, first + runs + k + 1))
+    top, bottom = 2 * (n - k) + 1, 2 * n + 2
+    return prod(range(top, top + 2 * runs, 2)), prod(range(bottom, bottom + 2 * runs, 2))
 
 
 def _rare(p: Fraction, runs: int, allowed: int, limit: Fraction, *, strict: bool) -> bool:

@@ -72,7 +72,9 @@ def stratified_permutation(strata: Sequence[Stratum], *, draws: int | None = Non
     return Permutation(difference, min(1.0, 2 * min(greater, less)), greater, less, 0 if exact else draws)
 
 
-def stratified_passes(strata: Sequence[tuple[int, int, int, int]], *, draws: int | None = None, seed: int = 0) -> Permutation:
+def stratified_passes(
+    strata: Sequence[tuple[int, int, int, int]], *, draws: int | None = None, seed: int = 0
+) -> Permutation:
     """Several scenarios, each as passes and attempts of A, passes and attempts of B: (k_a, n_a, k_b, n_b)."""
     scores = []
     for stratum in strata:
@@ -107,7 +109,9 @@ def sign_flip(differences: Sequence[float], *, draws: int = MOST_DRAWS, seed: in
 
 
 def _stratum(place: int, a: Sequence[float], b: Sequence[float]) -> tuple[list[float], list[float]]:
-    return _checks.numbers(f"scores of A in scenario {place}", a), _checks.numbers(f"scores of B in scenario {place}", b)
+    return _checks.numbers(f"scores of A in scenario {place}", a), _checks.numbers(
+        f"scores of B in scenario {place}", b
+    )
 
 
 def _draws(draws: int | None, strata: Sequence[Stratum]) -> int:
@@ -183,10 +187,12 @@ def _dealt(
     """Sums of the scores that A gets in random deals of one scenario, so many at a time that memory stays small."""
     import numpy as np
 
-    low, high = scores.min(), scores.max()
+    low, high = float(scores.min()), float(scores.max())
     ones = int((scores == high).sum())
     if ones + int((scores == low).sum()) >= len(scores) and low < high:
-        return low * size + (high - low) * random.hypergeometric(ones, len(scores) - ones, size, draws)
+        many = random.hypergeometric(ones, len(scores) - ones, size, draws).astype(np.float64)
+        dealt: npt.NDArray[np.float64] = many * (high - low) + low * size
+        return dealt
     rows = max(1, CELLS // len(scores))
     found = []
     for start in range(0, draws, rows):

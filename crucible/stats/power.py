@@ -40,9 +40,7 @@ MOST_PER_ARM = 400
 """Where the search for attempts ends; an answer above it is not one a user of single scenarios can act on."""
 
 
-def power_two_arms(
-    p_a: float, p_b: float, n_a: int, n_b: int, alpha: float = 0.05, test: Test = "boschloo"
-) -> float:
+def power_two_arms(p_a: float, p_b: float, n_a: int, n_b: int, alpha: float = 0.05, test: Test = "boschloo") -> float:
     """The chance in [0, 1] that these attempts give p <= alpha when the true rates are `p_a` and `p_b`.
 
     With `p_a == p_b` it is the chance of a false alarm. Up to 1000 attempts of both arms.

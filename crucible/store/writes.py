@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import func, update
+from sqlalchemy import func, insert, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, SQLModel, col, select
 
@@ -129,8 +129,9 @@ class Store:
 
     def add_events(self, rows: Iterable[EventRow]) -> None:
         """Append events of a transcript."""
-        with self.writing() as session:
-            session.add_all(_cleaned(row) for row in rows)
+        if values := [clean(row.model_dump()) for row in rows]:
+            with self.writing() as session:
+                session.execute(insert(EventRow), values)
 
     def finish_attempt(self, attempt_id: int, values: dict[str, Any], rows: Iterable[SQLModel] = ()) -> bool:
         """Make an attempt final, with what belongs to it, in one transaction. False when it was final already."""

@@ -150,8 +150,7 @@ class ToolboxWorld(ABC):
 def check_protected(spec: WorldSpec) -> None:
     """Refuse what cannot be enforced. Raises FixtureError."""
     for path in spec.protected:
-        known = path in spec.snapshot.files or any(f.startswith(f"{path}/") for f in spec.snapshot.files)
-        if not known or not path:
+        if not path or next(spec.snapshot.at_or_below(path), None) is None:
             raise FixtureError(f"protected path {path!r} is not in the fixture")
         if entry_at(spec.snapshot.root, path).is_link:
             raise FixtureError(f"protected path {path!r} is a link, which cannot be made read-only; protect its folder")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,11 +26,11 @@ def read_overlay(snapshot: Snapshot, upper: Path, limits: Limits) -> Change:
         if found.is_left_out(entry):
             continue
         if _is_whiteout(entry):
-            found.gone.update(found.below(entry.path))
+            found.gone.update(snapshot.at_or_below(entry.path))
             continue
         _check_attributes(entry)
         if not entry.is_folder or _is_opaque(entry) or entry.path in found.known:
-            found.gone.update(found.below(entry.path))
+            found.gone.update(snapshot.at_or_below(entry.path))
         found.take(entry)
     return found.change(limits)
 
@@ -67,16 +66,6 @@ class _Found:
         if left_out := _is_left_out(entry.path):
             self.junk.add(f"{entry.path}/" if entry.is_folder else entry.path)
         return left_out
-
-    def below(self, path: str) -> Iterator[str]:
-        """Files of the snapshot that are `path` or lie below it."""
-        if path in self.known:
-            yield path
-        files, prefix = self._snapshot.files, f"{path}/"
-        at = bisect_left(files, prefix)
-        while at < len(files) and files[at].startswith(prefix):
-            yield files[at]
-            at += 1
 
     def take(self, entry: Entry) -> None:
         """Note a file or link that is there now."""

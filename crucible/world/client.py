@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import compileall
 import json
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from crucible.errors import SandboxError
+from crucible.world import toolbox
 from crucible.world.toolbox import READY, frames
 from crucible.world.types import Limits
 
@@ -123,6 +126,14 @@ class ToolboxClient:
 
     def _said(self) -> str:
         return self._errors.read_bytes()[-_STDERR_TAIL:].decode("utf-8", "replace").strip()
+
+
+@cache
+def toolbox_package() -> Path:
+    """The toolbox's folder, its modules compiled as far as it can be written: inside it is seen read-only."""
+    package = Path(toolbox.__file__).parent
+    compileall.compile_dir(package, quiet=2)
+    return package
 
 
 def toolbox_command(python: Path, folder: str, root: str, limits: Limits) -> list[str]:

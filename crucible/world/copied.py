@@ -11,10 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from crucible.world import toolbox
 from crucible.world.base import ToolboxWorld
 from crucible.world.change import read_copy
-from crucible.world.client import ToolboxClient, toolbox_command
+from crucible.world.client import ToolboxClient, toolbox_command, toolbox_package
 from crucible.world.guard import restore
 from crucible.world.processes import MARK, end_all
 from crucible.world.python_env import base_interpreter, own_python, user_python
@@ -23,7 +22,10 @@ from crucible.world.types import Change, SandboxMode, ToolOutcome
 
 
 class CopyWorld(ToolboxWorld):
-    """A world that is a folder. Protected paths are put back after each call; the network cannot be closed."""
+    """A world that is a folder. Protected paths are put back after each call.
+
+    There are no walls: what runs in it can do to the machine whatever the user can, signals to every process included.
+    """
 
     mode: SandboxMode = "copy"
 
@@ -39,9 +41,8 @@ class CopyWorld(ToolboxWorld):
         await asyncio.to_thread(shutil.copytree, self.spec.snapshot.root, self._root, symlinks=True)
         for name in ("home", "tmp"):
             (folder / name).mkdir()
-        package = Path(toolbox.__file__).parent
         return await ToolboxClient.start(
-            toolbox_command(base_interpreter(), str(package.parent), str(self._root), self.spec.limits),
+            toolbox_command(base_interpreter(), str(toolbox_package().parent), str(self._root), self.spec.limits),
             folder / "stderr",
             self._kill,
             env=self._environment(folder),

@@ -12,7 +12,7 @@ from crucible.world.types import Snapshot
 
 def restore(snapshot: Snapshot, root: Path, protected: tuple[str, ...]) -> tuple[str, ...]:
     """Make every protected file in `root` as in the snapshot, remove what was added; returns what differed."""
-    expected = [file for file in snapshot.files if _covers(protected, file)]
+    expected = list(dict.fromkeys(file for path in protected for file in snapshot.at_or_below(path)))
     changed = [path for path in expected if not _is_same(snapshot.root, root, path)]
     for path in changed:
         _put_back(snapshot.root, root, path)
@@ -20,10 +20,6 @@ def restore(snapshot: Snapshot, root: Path, protected: tuple[str, ...]) -> tuple
     for path in added:
         (root / path).unlink()
     return tuple(sorted([*changed, *added]))
-
-
-def _covers(protected: tuple[str, ...], path: str) -> bool:
-    return any(path == one or path.startswith(f"{one}/") for one in protected)
 
 
 def _is_same(original: Path, root: Path, path: str) -> bool:

@@ -10,10 +10,9 @@ from asyncio.subprocess import Process
 from contextlib import suppress
 from pathlib import Path
 
-from crucible.world import toolbox
 from crucible.world.base import ToolboxWorld
 from crucible.world.change import read_overlay
-from crucible.world.client import ToolboxClient, toolbox_command
+from crucible.world.client import ToolboxClient, toolbox_command, toolbox_package
 from crucible.world.python_env import PythonHome, base_folders, base_interpreter, own_python, user_python
 from crucible.world.sandbox import OURS, WORKSPACE, Sandbox, descriptor_of, is_in_system
 from crucible.world.types import Change, SandboxMode, WorldSpec
@@ -67,7 +66,7 @@ class OverlayWorld(ToolboxWorld):
             read_only=(
                 *((path, str(path)) for path in shown if not is_in_system(path)),
                 (home.folder, seen_as),
-                (Path(toolbox.__file__).parent, f"{OURS}/toolbox"),
+                (toolbox_package(), f"{OURS}/toolbox"),
             ),
             writable=((folder / "reports", self._reports),),
             path=(f"{seen_as}/bin", *map(_programs, self.spec.toolchain)),

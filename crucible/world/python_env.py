@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from crucible.errors import SandboxError
@@ -77,16 +77,15 @@ def _configured_homes(python: Path) -> list[str]:
 
 def own_python(cache: Path) -> PythonHome:
     """The cached small environment, built when it is not there. Raises SandboxError when pytest is not installed."""
-    parts = _closure()
-    place = cache.absolute() / "python" / _key(parts)
+    place = cache.absolute() / "python" / _key()
     if not place.exists():
-        _build(place, parts)
+        _build(place, _closure())
     return PythonHome(place, base_folders())
 
 
 @cache
 def _closure() -> tuple[Distribution, ...]:
-    """pytest and everything it needs here, by name."""
+    """pytest and everything it needs here, by name. Raises SandboxError."""
     from packaging.requirements import Requirement
 
     found: dict[str, Distribution] = {}
@@ -94,14 +93,22 @@ def _closure() -> tuple[Distribution, ...]:
     while wanted:
         name = wanted.pop()
         if name not in found:
-            found[name] = distribution(name)
+            found[name] = _installed(name)
             needs = map(Requirement, found[name].requires or [])
             wanted += [need.name for need in needs if need.marker is None or need.marker.evaluate({"extra": ""})]
     return tuple(found[name] for name in sorted(found))
 
 
-def _key(parts: Sequence[Distribution]) -> str:
-    names = [f"{part.name}=={part.version}" for part in parts]
+def _installed(name: str) -> Distribution:
+    try:
+        return distribution(name)
+    except PackageNotFoundError:
+        raise SandboxError(f"{name} is not installed, and tests need it", hint=f"pip install {name}") from None
+
+
+@cache
+def _key() -> str:
+    names = [f"{part.name}=={part.version}" for part in _closure()]
     text = "\n".join([str(_VERSION), sys.version, str(base_interpreter()), *names])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -107,6 +109,17 @@ class Snapshot:
     def cache(self) -> Path:
         """The cache folder the snapshot lies in."""
         return self.root.parents[2]
+
+    def at_or_below(self, path: str) -> Iterator[str]:
+        """The files that are `path` or lie below it."""
+        files, prefix = self.files, f"{path}/"
+        at = bisect_left(files, path)
+        if files[at : at + 1] == (path,):
+            yield path
+        at = bisect_left(files, prefix)
+        while at < len(files) and files[at].startswith(prefix):
+            yield files[at]
+            at += 1
 
 
 @dataclass(frozen=True, slots=True)
