@@ -14,7 +14,9 @@ from crucible.scenario.schema import Scenario
 from crucible.scoring.grading import Suite
 from crucible.settings import Settings
 from crucible.world.snapshot import take_snapshot
-from crucible.world.types import Change, ChangeStatus, FileChange, FileState, SandboxMode, Snapshot, WorldSpec
+from crucible.world.types import Change, ChangeStatus, FileChange, FileKind, FileState, SandboxMode, Snapshot, WorldSpec
+
+LINK_MODE = 0o120000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +86,18 @@ def reference_change(prepared: Prepared) -> Change:
     reference = prepared.reference
     files = []
     for path in sorted(reference.after):
-        before, after = _state(prepared.before(path)), _state(reference.after[path])
+        mode = reference.modes.get(path, 0o100644)
+        before, after = _state(prepared.before(path)), _state(reference.after[path], mode)
         status: ChangeStatus = "add" if before is None else "delete" if after is None else "modify"
         files.append(FileChange(path, status, before, after))
     return Change(tuple(files))
 
 
-def _state(data: bytes | None) -> FileState | None:
+def _state(data: bytes | None, mode: int = 0o100644) -> FileState | None:
     if data is None:
         return None
-    return FileState("file", 0o644, len(data), hashlib.sha256(data).hexdigest(), data)
+    kind: FileKind = "symlink" if mode == LINK_MODE else "file"
+    return FileState(kind, mode, len(data), hashlib.sha256(data).hexdigest(), data)
 
 
 def resolve_mode(settings: Settings) -> tuple[SandboxMode, str | None]:

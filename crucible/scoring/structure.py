@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
@@ -60,8 +61,12 @@ class _Definition:
     end: int
 
 
+@lru_cache(maxsize=32)
 def shape_of(path: str, data: bytes, *, whole: bool = False) -> Shape:
-    """The regions of a file. `whole` reads it as one region whatever it is. Never raises."""
+    """The regions of a file; not to be changed. `whole` reads it as one region whatever it is. Never raises.
+
+    Kept for a while: every attempt on a scenario is compared with the same fixture and the same reference.
+    """
     if is_binary(data):
         return _single([sha256(data).hexdigest()], [0], "is binary: equal or not")
     text = decode(data)

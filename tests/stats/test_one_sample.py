@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 from statsmodels.stats.proportion import proportion_confint
@@ -96,6 +96,7 @@ def test_exact_coverage_of_the_oracle(oracle) -> None:
 
 
 @given(counts(), st.floats(0.5, 0.999))
+@settings(deadline=None, max_examples=60)
 def test_an_interval_contains_the_rate_and_lies_in_range(case: tuple[int, int], level: float) -> None:
     """All but Bayes-Laplace, whose limits are inside (0, 1) also when nothing or everything passed."""
     k, n = case
@@ -107,6 +108,7 @@ def test_an_interval_contains_the_rate_and_lies_in_range(case: tuple[int, int], 
 
 
 @given(counts(), st.sampled_from(METHODS))
+@settings(deadline=None, max_examples=60)
 def test_passes_and_failures_mirror(case: tuple[int, int], method: Method) -> None:
     """The interval of the failures is one minus the interval of the passes."""
     k, n = case
@@ -115,6 +117,7 @@ def test_passes_and_failures_mirror(case: tuple[int, int], method: Method) -> No
 
 
 @given(counts(), st.sampled_from(METHODS))
+@settings(deadline=None, max_examples=60)
 def test_one_more_pass_raises_both_limits(case: tuple[int, int], method: Method) -> None:
     """Monotone in the passes, and wider at a higher level."""
     k, n = case
@@ -125,6 +128,7 @@ def test_one_more_pass_raises_both_limits(case: tuple[int, int], method: Method)
 
 
 @given(counts(60), st.sampled_from(["wilson", "beta", "jeffreys"]))
+@settings(deadline=None, max_examples=60)
 def test_statsmodels_agrees(case: tuple[int, int], name: str) -> None:
     """A second opinion, except for Jeffreys at 0 and n of n, where statsmodels does not use Brown, Cai and DasGupta's ends."""
     k, n = case
@@ -146,6 +150,7 @@ def test_impossible_arguments_are_refused(method: Method, k: int, n: int, level:
 
 
 @given(st.floats(0.01, 0.9999))
+@settings(deadline=None, max_examples=60)
 def test_a_level_and_its_quantile_are_inverse(level: float) -> None:
     """1.96 is 0.95 and back."""
     assert level == approx(level_of(normal_quantile(level)), abs=1e-12)

@@ -55,7 +55,7 @@ def brute(several: list[tuple[list[float], list[float]]]) -> tuple[float, float]
 
 
 @given(st.one_of(strata(tenths), strata(passes), strata(decimals)))
-@settings(max_examples=80)
+@settings(deadline=None, max_examples=80)
 def test_every_deal_is_counted_once(several: list[tuple[list[float], list[float]]]) -> None:
     """Equal to listing them all in fractions: binary, lattice and arbitrary scores, unequal arms, ties included."""
     found = stratified_permutation(several)
@@ -66,6 +66,7 @@ def test_every_deal_is_counted_once(several: list[tuple[list[float], list[float]
 
 
 @given(strata(tenths))
+@settings(deadline=None, max_examples=60)
 def test_swapping_the_arms_mirrors(several: list[tuple[list[float], list[float]]]) -> None:
     """The difference turns its sign and the tails change places; every p-value is in (0, 1]."""
     one, other = stratified_permutation(several), stratified_permutation([(b, a) for a, b in several])
@@ -75,7 +76,7 @@ def test_swapping_the_arms_mirrors(several: list[tuple[list[float], list[float]]
 
 
 @given(strata(decimals), st.integers(0, 2**32))
-@settings(max_examples=30)
+@settings(deadline=None, max_examples=30)
 def test_monte_carlo_is_near_the_exact_value_and_never_zero(
     several: list[tuple[list[float], list[float]]], seed: int
 ) -> None:
@@ -173,6 +174,7 @@ def test_many_attempts_on_a_lattice_stay_exact() -> None:
 
 
 @given(st.lists(st.integers(-20, 20), min_size=2, max_size=9), st.data())
+@settings(deadline=None, max_examples=60)
 def test_the_sum_of_a_random_subset(items: list[int], data: st.DataObject) -> None:
     """All three ways to count are the same as listing the subsets."""
     size = data.draw(st.integers(1, len(items) - 1))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 from statsmodels.stats.proportion import confint_proportions_2indep
@@ -87,6 +87,7 @@ def test_exact_coverage_of_the_oracle(oracle) -> None:
 
 
 @given(tables(), st.sampled_from(EXACT_ENDS), st.floats(0.5, 0.999))
+@settings(deadline=None, max_examples=60)
 def test_an_interval_contains_the_difference_and_lies_in_range(
     table: Table, method: Callable[..., Interval], level: float
 ) -> None:
@@ -98,6 +99,7 @@ def test_an_interval_contains_the_difference_and_lies_in_range(
 
 
 @given(tables(), st.sampled_from(EXACT_ENDS))
+@settings(deadline=None, max_examples=60)
 def test_swapping_the_arms_turns_the_sign(table: Table, method: Callable[..., Interval]) -> None:
     """To the last bit, so that a verdict mirrors."""
     k_a, n_a, k_b, n_b = table
@@ -106,6 +108,7 @@ def test_swapping_the_arms_turns_the_sign(table: Table, method: Callable[..., In
 
 
 @given(tables(), st.sampled_from(EXACT_ENDS))
+@settings(deadline=None, max_examples=60)
 def test_one_more_pass_of_a_raises_both_limits(table: Table, method: Callable[..., Interval]) -> None:
     """Monotone in the passes."""
     k_a, n_a, k_b, n_b = table
@@ -116,6 +119,7 @@ def test_one_more_pass_of_a_raises_both_limits(table: Table, method: Callable[..
 
 
 @given(tables(), st.floats(0.3, 6.0))
+@settings(deadline=None, max_examples=60)
 def test_the_limits_are_where_the_score_statistic_is_z(table: Table, z: float) -> None:
     """Inside (-1, 1) the limit differs from the estimate by exactly z standard errors there; any z is taken."""
     found = two_sample.miettinen_nurminen(*table, z=z)
@@ -127,6 +131,7 @@ def test_the_limits_are_where_the_score_statistic_is_z(table: Table, z: float) -
 
 
 @given(tables(30))
+@settings(deadline=None, max_examples=60)
 def test_statsmodels_agrees_on_newcombe(table: Table) -> None:
     """A second opinion where statsmodels is right."""
     expected = confint_proportions_2indep(*table, compare="diff", method="newcomb")
