@@ -94,6 +94,8 @@ def run_command(
     with chosen.open_store(settings) as store:
         if dry_run:
             return _dry_run(ready, settings, store, as_json)
+        if not rehearse:
+            _say_what_can_be_seen(ready)
         return _show(_watched(lambda p: start(chosen.bench, ready, settings, store, note, p)), store, as_json)
 
 
@@ -114,6 +116,13 @@ def _watched(work: Any) -> Any:
 
     with Watch(console(stderr=True)) as watch:
         return asyncio.run(work(watch.event))
+
+
+def _say_what_can_be_seen(ready: Any) -> None:
+    from crucible.report.verdict import what_can_be_seen
+
+    for attempts in sorted({ready.options.blocks or one.scenario.blocks for one in ready.loaded}):
+        note(what_can_be_seen(attempts))
 
 
 def _dry_run(ready: Any, settings: Any, store: Any, as_json: bool) -> int:

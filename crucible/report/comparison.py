@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from crucible.report.verdict import Tally, Verdict, decide
 from crucible.scenario.load import parse_stored
+from crucible.scenario.schema import Scenario
 from crucible.stats.one_sample import wilson
-from crucible.stats.two_sample import newcombe
-from crucible.store.queries import RunRecord, run_record, run_scores
+from crucible.store.queries import RunRecord, first_requests, run_record, run_scores
 from crucible.store.tables import AttemptRow, ScoreRow, TotalRow
 from crucible.store.writes import Store
 
@@ -86,7 +87,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two arms on one scenario in one run. `difference` is treatment minus baseline in pass rate, with Newcombe's interval."""
+    """Two arms on one scenario in one run. `difference` is treatment minus baseline in pass rate; see `verdict` for the rest."""
 
     scenario: str
     run_id: int
@@ -96,7 +97,7 @@ class Comparison:
     judge: str
     arms: tuple[ArmSummary, ...]
     difference: float | None
-    interval: tuple[float, float] | None
+    verdict: Verdict
     lines: tuple[Line, ...]
     incomplete_blocks: tuple[int, ...]
 
@@ -111,12 +112,17 @@ def comparisons(store: Store, run_id: int) -> list[Comparison]:
     if record is None:
         return []
     scores, totals = run_scores(store, run_id)
+    requests = first_requests(store, run_id)
     hashes = list(dict.fromkeys(p.scenario_hash for p in record.plan))
-    return [_comparison(record, digest, scores, totals) for digest in hashes]
+    return [_comparison(record, digest, scores, totals, requests) for digest in hashes]
 
 
 def _comparison(
-    record: RunRecord, digest: str, scores: dict[int, list[ScoreRow]], totals: dict[int, TotalRow]
+    record: RunRecord,
+    digest: str,
+    scores: dict[int, list[ScoreRow]],
+    totals: dict[int, TotalRow],
+    requests: dict[int, str],
 ) -> Comparison:
     run, plan = record.run, [p for p in record.plan if p.scenario_hash == digest]
     scenario = parse_stored(record.scenarios[digest].text)
@@ -128,7 +134,7 @@ def _comparison(
         planned = [p for p in plan if p.arm == arm]
         tried = [a for a in everything if a.arm == arm]
         arms.append(_arm(arm, planned[0].model, planned[0].baseline, len(planned), tried, dimensions, scores, totals))
-    difference, interval = _difference(arms)
+    treatment, baseline = _pair(arms)
     return Comparison(
         scenario=scenario.name,
         run_id=run.id or 0,
@@ -137,8 +143,8 @@ def _comparison(
         without_extra_tools=run.without_extra_tools and any(a.extra_tools for a in scenario.arms),
         judge=run.judge,
         arms=tuple(arms),
-        difference=difference,
-        interval=interval,
+        difference=_difference(treatment, baseline),
+        verdict=_verdict(record, scenario, treatment, baseline, everything, requests),
         lines=tuple(_line(p.block, p.arm, standing.get((p.arm, p.block)), totals) for p in plan),
         incomplete_blocks=tuple(
             sorted({p.block for p in plan if not ((a := standing.get((p.arm, p.block))) and a.counted)})
@@ -191,15 +197,44 @@ def _sum(*parts: int | None) -> int | None:
     return None if any(p is None for p in parts) else sum(p for p in parts if p is not None)
 
 
-def _difference(arms: Sequence[ArmSummary]) -> tuple[float | None, tuple[float, float] | None]:
-    treatment, baseline = (
-        next((a for a in arms if not a.baseline), None),
-        next((a for a in arms if a.baseline), None),
-    )
-    if treatment is None or baseline is None or not treatment.counted or not baseline.counted:
-        return None, None
-    found = newcombe(treatment.passed, treatment.counted, baseline.passed, baseline.counted)
-    return (treatment.pass_rate or 0) - (baseline.pass_rate or 0), (found.low, found.high)
+def _pair(arms: Sequence[ArmSummary]) -> tuple[ArmSummary | None, ArmSummary | None]:
+    """Treatment and baseline; either may not have been run."""
+    return next((a for a in arms if not a.baseline), None), next((a for a in arms if a.baseline), None)
+
+
+def _difference(treatment: ArmSummary | None, baseline: ArmSummary | None) -> float | None:
+    rates = [arm.pass_rate if arm else None for arm in (treatment, baseline)]
+    return None if rates[0] is None or rates[1] is None else rates[0] - rates[1]
+
+
+def _verdict(
+    record: RunRecord,
+    scenario: Scenario,
+    treatment: ArmSummary | None,
+    baseline: ArmSummary | None,
+    attempts: Sequence[AttemptRow],
+    requests: dict[int, str],
+) -> Verdict:
+    if treatment is None or baseline is None:
+        return Verdict("not tested", "Not tested: only one arm was run.")
+    return decide(_tally(treatment), _tally(baseline), _why_not_tally(record, scenario, attempts, requests))
+
+
+def _why_not_tally(
+    record: RunRecord, scenario: Scenario, attempts: Sequence[AttemptRow], requests: dict[int, str]
+) -> str | None:
+    """A reason why the treatment was not put to the test, whatever the numbers are."""
+    if record.run.rehearsal:
+        return "the sessions are scripted, no model was asked"
+    asked = {(a.arm, a.model, requests[a.id or 0]) for a in attempts if a.counted and a.id in requests}
+    if len({arm for arm, *_ in asked}) > 1 and len({(model, request) for _, model, request in asked}) == 1:
+        left_out = any(arm.extra_tools for arm in scenario.arms) and record.run.without_extra_tools
+        return f"both arms were the same{': the extra tools, which set them apart, were left out' if left_out else ''}"
+    return None
+
+
+def _tally(arm: ArmSummary) -> Tally:
+    return Tally(arm.arm, arm.planned, arm.counted, sum(arm.not_counted.values()), arm.passed)
 
 
 def _line(block: int, arm: str, attempt: AttemptRow | None, totals: dict[int, TotalRow]) -> Line:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crucible.report.comparison import ArmSummary, Comparison, Line, Mean
-from crucible.report.words import UNKNOWN, dollars, known_of, number, percent, percent_range, points
+from crucible.report.words import UNKNOWN, dollars, known_of, number, percent, percent_range
 from crucible.stats.one_sample import wilson
 from crucible.store.queries import LeaderboardLine
 
@@ -18,10 +18,11 @@ REHEARSAL = "REHEARSAL: scripted sessions, no model was asked. It shows the mach
 
 
 def comparison_view(comparison: Comparison) -> RenderableType:
-    """One comparison: marks, attempts, the two arms row by row, and what may be said of the difference."""
+    """One comparison: marks and verdict first, then the attempts, then the two arms row by row."""
     parts: list[RenderableType] = [Text(f"\n{comparison.scenario}  (run {comparison.run_id})", style="bold")]
     parts += [Text(mark, style="yellow") for mark in marks(comparison)]
-    return Group(*parts, _attempts(comparison.lines), _arms(comparison.arms), *map(Text, conclusion(comparison)))
+    verdict = Text(comparison.verdict.sentence, style="bold")
+    return Group(*parts, verdict, _attempts(comparison.lines), _arms(comparison.arms))
 
 
 def marks(comparison: Comparison) -> list[str]:
@@ -38,20 +39,6 @@ def marks(comparison: Comparison) -> list[str]:
         said.append(
             f"INCOMPLETE: block {blocks} lacks an attempt that counts; crucible run --resume {comparison.run_id}"
         )
-    return said
-
-
-def conclusion(comparison: Comparison) -> list[str]:
-    """What the numbers allow to be said, and no more."""
-    if comparison.rehearsal:
-        return ["Nothing was compared: the sessions are scripted."]
-    if comparison.interval is None or comparison.difference is None:
-        return ["There is nothing to compare yet: an arm has no attempt that counts."]
-    low, high = comparison.interval
-    interval = f"95% interval {100 * low:+.0f} to {100 * high:+.0f}, Newcombe"
-    said = [f"Pass rate, treatment minus baseline: {points(comparison.difference)} ({interval})."]
-    if low <= 0 <= high:
-        said.append("The interval holds zero: on pass rate these attempts do not tell the arms apart.")
     return said
 
 

@@ -20,11 +20,6 @@ def percent_range(interval: tuple[float, float] | None) -> str:
     return UNKNOWN if interval is None else f"{100 * interval[0]:.0f}-{100 * interval[1]:.0f}%"
 
 
-def points(value: float | None) -> str:
-    """A difference of shares, signed, in percentage points."""
-    return UNKNOWN if value is None else f"{100 * value:+.0f} points"
-
-
 def dollars(value: float | None) -> str:
     """US dollars."""
     return "unknown" if value is None else f"${value:.4f}"

@@ -21,7 +21,10 @@ LINK_MODE = 0o120000
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Everything attempts of one scenario share. `mounts` are the paths nothing inside can write; `hash` names scenario text, fixture and reference together."""
+    """Everything attempts of one scenario share.
+
+    `mounts` are the paths nothing inside can write; `hash` names scenario text, fixture and reference together.
+    """
 
     loaded: LoadedScenario
     snapshot: Snapshot

@@ -83,7 +83,8 @@ def _command(suite: Suite, outside: str) -> str:
     if suite.report is None:
         return suite.command
     report = shlex.quote(suite.report)
-    return f"rm -f -- {report}\n( {suite.command}\n)\ncode=$?\ncp -f -- {report} {outside}/{REPORT_NAME} 2>/dev/null\nexit $code"
+    keep = f"cp -f -- {report} {outside}/{REPORT_NAME} 2>/dev/null"
+    return f"rm -f -- {report}\n( {suite.command}\n)\ncode=$?\n{keep}\nexit $code"
 
 
 def _environment(suite: Suite, outside: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -204,12 +205,12 @@ def run_scores(store: Store, run_id: int) -> tuple[dict[int, list[ScoreRow]], di
         return scores, latest
 
 
-def reports(store: Store, run_id: int) -> dict[int, TestReportRow]:
-    """Test reports of a run's attempts, by attempt id."""
+def first_requests(store: Store, run_id: int) -> dict[int, str]:
+    """Fingerprint of what each attempt of a run first asked its model, by attempt id."""
     with store.reading() as session:
         mine = select(AttemptRow.id).where(AttemptRow.run_id == run_id)
-        found = session.exec(select(TestReportRow).where(col(TestReportRow.attempt_id).in_(mine))).all()
-        return {row.attempt_id: row for row in found}
+        started = select(EventRow).where(col(EventRow.attempt_id).in_(mine), EventRow.kind == "started")
+        return {row.attempt_id: json.loads(row.data)["first_request_sha256"] for row in session.exec(started).all()}
 
 
 def unjudged(store: Store, run_id: int, judge_id: str, scenario_hash: str) -> list[int]:

@@ -68,6 +68,7 @@ def test_two_models_are_stored_judged_and_ranked(bench: Path) -> None:
         assert solver.mean_cost_usd == pytest.approx(3 * (56 * 1.0 + 64 * 0.1 + 30 * 2.0) / 1e6)
         (comparison,) = comparisons(store, result.run_id)
         assert 1.0 == comparison.difference
+        assert "inconclusive" == comparison.verdict.word
         red = next(line for line in comparison.lines if line.arm == "baseline")
         record = queries.attempt_record(store, red.attempt_id or 0)
         assert record is not None
@@ -98,6 +99,7 @@ def test_a_dead_provider_counts_for_no_arm_and_the_run_can_go_on(bench: Path) ->
         assert (0, {"provider": 2}) == (down.counted, down.not_counted)
         assert (1, 2) == comparison.incomplete_blocks
         assert comparison.difference is None
+        assert "not tested" == comparison.verdict.word
         assert [("incomplete", 2, 4)] == [(r.status, done, planned) for r, _, planned, done in queries.runs(store)]
 
 

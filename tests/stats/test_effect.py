@@ -164,7 +164,10 @@ def test_the_restricted_mean_is_the_area_under_statsmodels_curve(arm: list[tuple
     horizon = max(when)
     curve = SurvfuncRight(np.array(when), np.array(done, dtype=int)) if any(done) else None
     edges = [0.0, *([] if curve is None else [t for t in curve.surv_times if t < horizon]), horizon]
-    heights = [1.0, *([] if curve is None else [s for t, s in zip(curve.surv_times, curve.surv_prob, strict=True) if t < horizon])]
+    heights = [
+        1.0,
+        *([] if curve is None else [s for t, s in zip(curve.surv_times, curve.surv_prob, strict=True) if t < horizon]),
+    ]
     area = sum(h * (right - left) for h, left, right in zip(heights, edges, edges[1:], strict=False))
     found = restricted_mean(when, done, horizon)
     assert area == approx(found.mean, abs=1e-9)

@@ -19,7 +19,23 @@ p_values = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 AIRLINE = [0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 4, 2, 0, 2, 1, 1, 4, 0, 4, 3, 0, 0, 4]
 AIRLINE += [0, 2, 2, 0, 1, 2, 2, 0, 0, 3, 4, 4, 3, 4, 1, 3, 2, 4, 1, 2, 2, 2, 1, 4, 4]
 """Passes of 4 attempts on the 50 tasks of tau-bench airline, gpt-4o."""
-BH_1995 = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0]
+BH_1995 = [
+    0.0001,
+    0.0004,
+    0.0019,
+    0.0095,
+    0.0201,
+    0.0278,
+    0.0298,
+    0.0344,
+    0.0459,
+    0.3240,
+    0.4262,
+    0.5719,
+    0.6528,
+    0.7590,
+    1.0,
+]
 
 
 def test_benjamini_and_hochbergs_own_example() -> None:
@@ -94,7 +110,8 @@ def test_every_case_of_the_oracle(oracle, published) -> None:
     """215 (n, c, k) as fractions, and tau-bench at full precision."""
     for case in oracle("pass_at_k_table")["cases"]:
         at, hat = (measure(case["c"], case["n"], case["k"]) for measure in (pass_at_k, pass_hat_k))
-        assert Fraction(case["pass_at_k_fraction"]) == at
+        if case["pass_at_k_fraction"] is not None:
+            assert Fraction(case["pass_at_k_fraction"]) == at
         assert [case["pass_at_k"], case["pass_hat_k"]] == approx([float(at), float(hat)], abs=1e-9)
     example = published["tau_bench_gpt4o_airline_pass_at_k"]
     counts = [(passes, 4) for passes in example["inputs"]["successes_per_task"]]

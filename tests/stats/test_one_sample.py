@@ -141,7 +141,16 @@ def test_statsmodels_agrees(case: tuple[int, int], name: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     ("k", "n", "level"),
-    [(3, 2, 0.95), (-1, 2, 0.95), (0, 0, 0.95), (1, 2, 0.0), (1, 2, 1.0), (1, 2, float("nan")), (1.0, 2, 0.95), (True, 2, 0.95)],
+    [
+        (3, 2, 0.95),
+        (-1, 2, 0.95),
+        (0, 0, 0.95),
+        (1, 2, 0.0),
+        (1, 2, 1.0),
+        (1, 2, float("nan")),
+        (1.0, 2, 0.95),
+        (True, 2, 0.95),
+    ],
 )
 def test_impossible_arguments_are_refused(method: Method, k: int, n: int, level: float) -> None:
     """More passes than attempts, no attempts, a level that is none, NaN, a float or a bool for a count."""

@@ -39,7 +39,9 @@ def deals(stratum: tuple[list[float], list[float]]) -> list[Fraction]:
     """Every difference of means, in fractions, one per deal."""
     scores = [Fraction(str(score)) for score in (*stratum[0], *stratum[1])]
     size, rest = len(stratum[0]), len(stratum[1])
-    return [Fraction(sum(taken), size) - Fraction(sum(scores) - sum(taken), rest) for taken in combinations(scores, size)]
+    return [
+        Fraction(sum(taken), size) - Fraction(sum(scores) - sum(taken), rest) for taken in combinations(scores, size)
+    ]
 
 
 def brute(several: list[tuple[list[float], list[float]]]) -> tuple[float, float]:

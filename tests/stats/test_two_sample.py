@@ -45,9 +45,7 @@ def test_published_limits() -> None:
 def test_all_against_nothing_in_closed_form() -> None:
     """10/10 against 0/10: the lower score limit d solves (1 - d) / (1 + d) = z^2 / 19."""
     ratio = 1.959963984540054**2 / 19
-    assert [(1 - ratio) / (1 + ratio), 1.0] == approx(
-        limits(two_sample.miettinen_nurminen(10, 10, 0, 10)), abs=1e-12
-    )
+    assert [(1 - ratio) / (1 + ratio), 1.0] == approx(limits(two_sample.miettinen_nurminen(10, 10, 0, 10)), abs=1e-12)
 
 
 def test_every_table_of_the_oracle(oracle) -> None:
@@ -82,7 +80,12 @@ def test_exact_coverage_of_the_oracle(oracle) -> None:
             apart = differences[:, :, None, None]
             coverage = (joint * ((ends[..., 0] <= apart) & (apart <= ends[..., 1]))).sum(axis=(2, 3))
             width = (weights @ (ends[..., 1] - ends[..., 0]) @ weights.T).mean()
-            found = {"mean": coverage.mean(), "min": coverage.min(), "p05": np.percentile(coverage, 5), "mean_width": width}
+            found = {
+                "mean": coverage.mean(),
+                "min": coverage.min(),
+                "p05": np.percentile(coverage, 5),
+                "mean_width": width,
+            }
             assert row[name] == approx(found, abs=5.1e-5), (n, name)
 
 
