@@ -87,7 +87,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two arms on one scenario in one run. `difference` is treatment minus baseline in pass rate; see `verdict` for the rest."""
+    """Two arms on one scenario in one run. `difference` is treatment minus baseline in pass rate; `verdict` has the rest."""
 
     scenario: str
     run_id: int

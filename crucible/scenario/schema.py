@@ -43,7 +43,7 @@ PATH_ARGUMENT = "path"
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, serialize_by_alias=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, strict=True, serialize_by_alias=True)
 
 
 class Arm(_Strict):

@@ -2,9 +2,11 @@
 
 Attempts come in pairs, one per arm; N is the largest number per arm, declared before the first. From the fourth pair on
 every pair is a look: with a and b passes after t pairs, A and B differ when |z| >= c (t/N)^-0.25, where z is the pooled
-z of the two rates (Wang and Tsiatis 1987, shape 0.25). The constant c is calibrated for each N by counting every path,
-so that the chance of *ever* crossing is at most alpha at every common rate, not just in the limit. What to
-do at a look, futility included, and how often the design ends how, is in `looks`.
+z of the two rates. (The shape is Wang and Tsiatis' of 1987 at 0.25, half way between Pocock's and O'Brien and Fleming's.)
+The constant c is calibrated for each N by counting every path, so that the chance of *ever* crossing is at most alpha at
+every common rate, and not only in the limit.
+
+What to do at a look, futility included, and how often the design ends how, is in `looks`.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ MOST_PAIRS = 200
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """`pairs` is N; reject at look t when |z| >= `constant` (t / N)^-`shape`. Made by `calibrated` to keep `alpha`."""
+    """`pairs` is N; reject at look t when |z| >= `constant` (t / N)^(`shape` - 1/2). Made by `calibrated` to keep `alpha`."""
 
     pairs: int
     constant: float
@@ -54,7 +56,7 @@ class Design:
         """What |z| must reach at this look; infinite before the first one."""
         if not 1 <= _checks.whole("look", look, 1) <= self.pairs:
             raise ValueError(f"look must be in 1..{self.pairs}, not {look}")
-        return self.constant * float((look / self.pairs) ** -self.shape) if look >= self.first_look else inf
+        return self.constant * float((look / self.pairs) ** (self.shape - 0.5)) if look >= self.first_look else inf
 
 
 @lru_cache(maxsize=MOST_PAIRS)
@@ -109,13 +111,15 @@ def largest_false_alarm(design: Design) -> float:
 def calibrated(pairs: int, alpha: float = 0.05, shape: float = SHAPE) -> Design:
     """The design for at most `pairs` attempts per arm (4 to 200), with the smallest constant that keeps `alpha`.
 
-    The constant is that |z| (t/N)^shape which may just not count, rounded up to four decimals.
+    The constant is that |z| (t/N)^(1/2 - shape) which may just not count, rounded up to four decimals.
     """
     import numpy as np
 
     alpha = _checks.inside("alpha", alpha)
     looks = range(FIRST_LOOK, Design(pairs, 1.0, alpha, shape).pairs + 1)
-    heights = np.unique(np.concatenate([(np.abs(z_by_passes(t)) * (t / pairs) ** shape).ravel() for t in looks]))
+    heights = np.unique(
+        np.concatenate([(np.abs(z_by_passes(t)) * (t / pairs) ** (0.5 - shape)).ravel() for t in looks])
+    )
     low, high = 0, len(heights) - 1  # excluding nothing but 0 is never within alpha, excluding everything always is
     while high - low > 1:
         middle = (low + high) // 2

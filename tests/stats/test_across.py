@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pytest import approx
 from scipy.stats import ttest_1samp, ttest_ind
 from statsmodels.stats.contingency_tables import StratifiedTable
 from statsmodels.stats.meta_analysis import combine_effects
@@ -38,11 +37,13 @@ def test_eight_scenarios() -> None:
     """The worked example: a mean of 25 points, 0 to 50 on scenarios like these, 5 to 40 on these."""
     found = paired_t(DIFFERENCES)
     assert found.interval is not None
-    assert 0.25 == approx(found.mean, abs=1e-15)
-    assert 0.049173714204803425 == approx(found.p_value, abs=1e-12)
-    assert (0.0011922117463802, 0.4988077882536198) == approx((found.interval.low, found.interval.high), abs=1e-12)
+    assert 0.25 == pytest.approx(found.mean, abs=1e-15)
+    assert 0.049173714204803425 == pytest.approx(found.p_value, abs=1e-12)
+    assert (0.0011922117463802, 0.4988077882536198) == pytest.approx(
+        (found.interval.low, found.interval.high), abs=1e-12
+    )
     these = mover(STRATA)
-    assert (0.0538382889, 0.4022671051) == approx((these.low, these.high), abs=1e-9)
+    assert (0.0538382889, 0.4022671051) == pytest.approx((these.low, these.high), abs=1e-9)
 
 
 def test_the_worked_example_of_the_oracle(oracle) -> None:
@@ -64,23 +65,23 @@ def test_the_worked_example_of_the_oracle(oracle) -> None:
         "cmh_p": common.p_value,
         "mantel_haenszel_or": common.odds_ratio,
     }
-    assert {name: results[name]["value"] for name in found} == approx(found, abs=1e-9)
+    assert {name: results[name]["value"] for name in found} == pytest.approx(found, abs=1e-9)
     limits = like_these.interval.low, like_these.interval.high
-    assert results["paired_t_ci95"]["value"] == approx(list(limits), abs=1e-9)
+    assert results["paired_t_ci95"]["value"] == pytest.approx(list(limits), abs=1e-9)
     name = "mover_miettinen_nurminen_ci95_these_scenarios"
-    assert results[name]["value"] == approx([these.low, these.high], abs=1e-9)
+    assert results[name]["value"] == pytest.approx([these.low, these.high], abs=1e-9)
 
 
 def test_published_examples_of_the_oracle(published) -> None:
     """Miller's clustered standard error and paired intervals; Agresti's eight centres."""
     example = published["miller_clustered_se_formula"]
     found = clustered_se(example["inputs"]["y"], example["inputs"]["cluster"])
-    assert example["full_precision_expected"][0] == approx(found, abs=1e-9)
+    assert example["full_precision_expected"][0] == pytest.approx(found, abs=1e-9)
     example = published["cmh_agresti_8_centers"]
     tables = [(first[0], sum(first), second[0], sum(second)) for first, second in example["inputs"]["tables"]]
     common = mantel_haenszel(tables)
     found_three = [common.chi_square, common.p_value, common.odds_ratio]
-    assert example["full_precision_expected"] == approx(found_three, abs=1e-9)
+    assert example["full_precision_expected"] == pytest.approx(found_three, abs=1e-9)
 
 
 @given(st.lists(values, min_size=2, max_size=20), st.floats(0.5, 0.99))
@@ -92,9 +93,9 @@ def test_paired_t_is_scipys(differences: list[float], level: float) -> None:
         assert len(set(differences)) == 1
         return
     theirs = ttest_1samp(differences, 0)
-    assert theirs.pvalue == approx(found.p_value, abs=1e-9)
+    assert theirs.pvalue == pytest.approx(found.p_value, abs=1e-9)
     limits = theirs.confidence_interval(level)
-    assert (limits.low, limits.high) == approx((found.interval.low, found.interval.high), abs=1e-7)
+    assert (limits.low, limits.high) == pytest.approx((found.interval.low, found.interval.high), abs=1e-7)
     assert found.mean in found.interval
 
 
@@ -116,18 +117,18 @@ def test_one_scenario_of_scores_is_welch(a: list[float], b: list[float]) -> None
     if found.interval is None or min(len(set(a)), len(set(b))) == 1:
         return
     theirs = ttest_ind(a, b, equal_var=False)
-    assert theirs.pvalue == approx(found.p_value, abs=1e-9)
+    assert theirs.pvalue == pytest.approx(found.p_value, abs=1e-9)
     limits = theirs.confidence_interval(0.95)
-    assert (limits.low, limits.high) == approx((found.interval.low, found.interval.high), rel=1e-9, abs=1e-9)
+    assert (limits.low, limits.high) == pytest.approx((found.interval.low, found.interval.high), rel=1e-9, abs=1e-9)
 
 
 def test_scores_over_scenarios() -> None:
     """Three scenarios: the mean of the differences; variances add; all spreads equal gives all degrees of freedom."""
     shape = [0.0, 1.0, 2.0]
     found = welch_over_scenarios([([x + shift for x in shape], shape) for shift in (1.0, 2.0, 6.0)])
-    assert 3.0 == approx(found.mean)
-    assert sqrt(3 * (1 / 3 + 1 / 3)) / 3 == approx(found.se)
-    assert 12 == approx(found.df)
+    assert 3.0 == pytest.approx(found.mean)
+    assert sqrt(3 * (1 / 3 + 1 / 3)) / 3 == pytest.approx(found.se)
+    assert 12 == pytest.approx(found.df)
     assert "one attempt" in str(welch_over_scenarios([([1.0], [1.0, 2.0])]).why_not)
     assert "no spread" in str(welch_over_scenarios([([1.0, 1.0], [0.3, 0.3])]).why_not)
 
@@ -140,9 +141,9 @@ def test_mover_contains_the_mean_and_mirrors(several: list[tuple[int, int, int, 
     mean = sum(k_a / n_a - k_b / n_b for k_a, n_a, k_b, n_b in several) / len(several)
     assert -1 <= found.low <= mean <= found.high <= 1
     assert found.low < found.high
-    assert (-found.high, -found.low) == approx((swapped.low, swapped.high), abs=1e-12)
+    assert (-found.high, -found.low) == pytest.approx((swapped.low, swapped.high), abs=1e-12)
     alone = miettinen_nurminen(*several[0])
-    assert (alone.low, alone.high) == approx((mover(several[:1]).low, mover(several[:1]).high), abs=1e-12)
+    assert (alone.low, alone.high) == pytest.approx((mover(several[:1]).low, mover(several[:1]).high), abs=1e-12)
 
 
 @given(strata(2))
@@ -157,18 +158,18 @@ def test_mantel_haenszel_is_statsmodels(several: list[tuple[int, int, int, int]]
         assert (0.0, 1.0) == (found.z, found.p_value)
         return
     theirs = StratifiedTable(informative)
-    assert theirs.test_null_odds(correction=False).statistic == approx(found.chi_square, abs=1e-9)
+    assert theirs.test_null_odds(correction=False).statistic == pytest.approx(found.chi_square, abs=1e-9)
     if found.odds_ratio is not None:
-        assert theirs.oddsratio_pooled == approx(found.odds_ratio, abs=1e-9)
+        assert theirs.oddsratio_pooled == pytest.approx(found.odds_ratio, abs=1e-9)
 
 
 def approx_same(expected):
     """All four fields within rounding."""
     return type(expected)(
-        approx(expected.z, abs=1e-12),
-        approx(expected.chi_square, abs=1e-12),
-        approx(expected.p_value, abs=1e-12),
-        expected.odds_ratio if expected.odds_ratio is None else approx(expected.odds_ratio, abs=1e-12),
+        pytest.approx(expected.z, abs=1e-12),
+        pytest.approx(expected.chi_square, abs=1e-12),
+        pytest.approx(expected.p_value, abs=1e-12),
+        expected.odds_ratio if expected.odds_ratio is None else pytest.approx(expected.odds_ratio, abs=1e-12),
     )
 
 
@@ -183,9 +184,9 @@ def test_dersimonian_laird_is_statsmodels(effects: list[tuple[float, float]]) ->
     found = dersimonian_laird(own, variances)
     if found.between > 1e-6:
         theirs = combine_effects(np.array(own), np.array(variances), method_re="dl")
-        assert (theirs.tau2, theirs.q) == approx((found.between, found.q), abs=1e-9)
-        assert theirs.mean_effect_re == approx(found.mean, abs=1e-9)
-        assert theirs.sd_eff_w_re == approx(found.interval.width / 2 / 1.959963984540054, abs=1e-9)
+        assert (theirs.tau2, theirs.q) == pytest.approx((found.between, found.q), abs=1e-9)
+        assert theirs.mean_effect_re == pytest.approx(found.mean, abs=1e-9)
+        assert theirs.sd_eff_w_re == pytest.approx(found.interval.width / 2 / 1.959963984540054, abs=1e-9)
     assert 0 <= found.share <= 1
     for effect, shrunk in zip(own, found.shrunken, strict=True):
         assert min(effect, found.mean) - 1e-12 <= shrunk <= max(effect, found.mean) + 1e-12
@@ -195,7 +196,7 @@ def test_agreeing_scenarios_are_shrunk_to_one_effect() -> None:
     """No visible heterogeneity: every scenario is given the mean."""
     found = dersimonian_laird([0.1, 0.2, 0.15], [0.05, 0.05, 0.05])
     assert (0.0, 0.0) == (found.between, found.share)
-    assert (0.15, 0.15, 0.15) == approx(found.shrunken)
+    assert (0.15, 0.15, 0.15) == pytest.approx(found.shrunken)
 
 
 def test_impossible_arguments_are_refused() -> None:

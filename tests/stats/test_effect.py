@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pytest import approx
 from scipy.stats import CensoredData, logrank, mannwhitneyu
 from statsmodels.duration.survfunc import SurvfuncRight
 
@@ -32,10 +31,12 @@ def test_the_worked_example() -> None:
     ratio = effect.ratio_of_geometric_means(*COSTS)
     assert ratio.interval is not None
     found = [ratio.ratio, ratio.interval.low, ratio.interval.high, ratio.p_value]
-    assert [0.7830835193813305, 0.3505031503900396, 1.7495414738619615, 0.4762986667578598] == approx(found, abs=1e-12)
-    assert -0.6 == approx(effect.cliffs_delta(*COSTS), abs=1e-15)
-    assert -0.2 == approx(effect.hodges_lehmann(*COSTS), abs=1e-15)
-    assert 0.744 == approx(effect.cost_per_success(COSTS[0], 5), abs=1e-15)
+    assert [0.7830835193813305, 0.3505031503900396, 1.7495414738619615, 0.4762986667578598] == pytest.approx(
+        found, abs=1e-12
+    )
+    assert -0.6 == pytest.approx(effect.cliffs_delta(*COSTS), abs=1e-15)
+    assert -0.2 == pytest.approx(effect.hodges_lehmann(*COSTS), abs=1e-15)
+    assert 0.744 == pytest.approx(effect.cost_per_success(COSTS[0], 5), abs=1e-15)
 
 
 def test_the_worked_example_of_the_oracle(oracle) -> None:
@@ -51,9 +52,9 @@ def test_the_worked_example_of_the_oracle(oracle) -> None:
         "hodges_lehmann_shift": effect.hodges_lehmann(a, b),
         "cost_per_success_A_scn_asd": effect.cost_per_success(a, 5),
     }
-    assert {name: results[name]["value"] for name in found} == approx(found, abs=1e-9)
+    assert {name: results[name]["value"] for name in found} == pytest.approx(found, abs=1e-9)
     limits = [ratio.interval.low, ratio.interval.high]
-    assert results["cost_ratio_ci95_welch_log"]["value"] == approx(limits, abs=1e-9)
+    assert results["cost_ratio_ci95_welch_log"]["value"] == pytest.approx(limits, abs=1e-9)
 
 
 @given(scores, scores)
@@ -63,10 +64,10 @@ def test_effects_mirror_and_lie_in_range(a: list[float], b: list[float]) -> None
     delta = effect.cliffs_delta(a, b)
     assert -1 <= delta <= 1
     assert delta == -effect.cliffs_delta(b, a)
-    assert 1.0 == approx(effect.probability_higher(a, b) + effect.probability_higher(b, a))
-    assert effect.hodges_lehmann(a, b) == approx(-effect.hodges_lehmann(b, a))
+    assert 1.0 == pytest.approx(effect.probability_higher(a, b) + effect.probability_higher(b, a))
+    assert effect.hodges_lehmann(a, b) == pytest.approx(-effect.hodges_lehmann(b, a))
     u = mannwhitneyu(a, b, method="asymptotic").statistic if len({*a, *b}) > 1 else len(a) * len(b) / 2
-    assert 2 * u / (len(a) * len(b)) - 1 == approx(delta, abs=1e-12)
+    assert 2 * u / (len(a) * len(b)) - 1 == pytest.approx(delta, abs=1e-12)
 
 
 @given(st.lists(st.floats(0.01, 100), min_size=2, max_size=6), st.floats(0.1, 10))
@@ -75,10 +76,10 @@ def test_a_ratio_is_free_of_the_currency(costs: list[float], factor: float) -> N
     """The ratio of scaled costs to themselves is the scale; its inverse the other way round."""
     scaled = [cost * factor for cost in costs]
     there, back = effect.ratio_of_geometric_means(scaled, costs), effect.ratio_of_geometric_means(costs, scaled)
-    assert factor == approx(there.ratio, rel=1e-9)
-    assert 1 / factor == approx(back.ratio, rel=1e-9)
+    assert factor == pytest.approx(there.ratio, rel=1e-9)
+    assert 1 / factor == pytest.approx(back.ratio, rel=1e-9)
     if there.interval is not None and back.interval is not None:
-        assert (1 / there.interval.high, 1 / there.interval.low) == approx(
+        assert (1 / there.interval.high, 1 / there.interval.low) == pytest.approx(
             (back.interval.low, back.interval.high), rel=1e-6
         )
 
@@ -88,7 +89,7 @@ def test_a_ratio_over_scenarios_is_a_t_on_mean_logs() -> None:
     logs = [effect.mean_log_ratio([2.0 * x, 2.0], [1.0, 1.0]) for x in (0.9, 1.0, 1.1)]
     over = effect.as_ratio(paired_t(logs))
     assert over.interval is not None
-    assert exp(sum(logs) / 3) == approx(over.ratio)
+    assert exp(sum(logs) / 3) == pytest.approx(over.ratio)
     assert 2.0 in over.interval
     assert log(over.interval.low) < log(over.ratio) < log(over.interval.high)
 
@@ -121,10 +122,10 @@ def test_posterior_probabilities(oracle, published) -> None:
     """Bowyer's six pairs by a closed form, and P(old worse) of 22 comparisons by Jeffreys' prior."""
     example = published["bowyer_langchain_pairwise_prob"]
     found = [probability_better(a, 20, b, 20) for *_, a, b in example["inputs"]["pairs"]]
-    assert example["full_precision_expected"] == approx(found, abs=1e-9)
+    assert example["full_precision_expected"] == pytest.approx(found, abs=1e-9)
     for case in oracle("old_vs_new_exact")["comparisons"]:
         old_new = case["old_fail"], case["old_n"], case["new_fail"], case["new_n"]
-        assert case["jeffreys_P_old_worse"] == approx(probability_better(*old_new, "jeffreys"), abs=1e-9)
+        assert case["jeffreys_P_old_worse"] == pytest.approx(probability_better(*old_new, "jeffreys"), abs=1e-9)
 
 
 @given(st.integers(1, 400), st.integers(1, 400), st.data())
@@ -134,8 +135,8 @@ def test_posterior_probabilities_sum_to_one(n_a: int, n_b: int, data: st.DataObj
     k_a, k_b = data.draw(st.integers(0, n_a)), data.draw(st.integers(0, n_b))
     for prior in ("uniform", "jeffreys"):
         there, back = probability_better(k_a, n_a, k_b, n_b, prior), probability_better(k_b, n_b, k_a, n_a, prior)
-        assert 1.0 == approx(there + back, abs=1e-10)
-        assert 0.5 == approx(probability_better(k_a, n_a, k_a, n_a, prior), abs=1e-10)
+        assert 1.0 == pytest.approx(there + back, abs=1e-10)
+        assert 0.5 == pytest.approx(probability_better(k_a, n_a, k_a, n_a, prior), abs=1e-10)
 
 
 def test_uniform_posterior_against_nothing() -> None:
@@ -143,17 +144,17 @@ def test_uniform_posterior_against_nothing() -> None:
     replaced by its closed form at one failure: 1 - E[(1 - x)^2]."""
     k, n = 3, 7
     squared = (n - k + 1) * (n - k + 2) / ((n + 2) * (n + 3))
-    assert 1 - squared == approx(probability_better(k, n, 0, 1), abs=1e-12)
+    assert 1 - squared == pytest.approx(probability_better(k, n, 0, 1), abs=1e-12)
     assert bayes_laplace(k, n).low < (k + 1) / (n + 2) < bayes_laplace(k, n).high
 
 
 def test_time_outs_count_as_the_time_limit() -> None:
     """When all are stopped at the limit, the restricted mean is the plain mean of the times."""
     arm = [10.0, 20.0, 60.0, 60.0], [True, True, False, False]
-    assert 37.5 == approx(restricted_mean(*arm, 60.0).mean)
-    assert 30 == approx(restricted_mean([60.0], [False], 30.0).mean)
+    assert 37.5 == pytest.approx(restricted_mean(*arm, 60.0).mean)
+    assert 30 == pytest.approx(restricted_mean([60.0], [False], 30.0).mean)
     difference = restricted_mean_difference(arm, ([30.0, 30.0], [True, True]), 60.0)
-    assert 7.5 == approx((difference.low + difference.high) / 2)
+    assert 7.5 == pytest.approx((difference.low + difference.high) / 2)
 
 
 @given(times)
@@ -170,7 +171,7 @@ def test_the_restricted_mean_is_the_area_under_statsmodels_curve(arm: list[tuple
     ]
     area = sum(h * (right - left) for h, left, right in zip(heights, edges, edges[1:], strict=False))
     found = restricted_mean(when, done, horizon)
-    assert area == approx(found.mean, abs=1e-9)
+    assert area == pytest.approx(found.mean, abs=1e-9)
     assert 0 <= found.mean <= horizon
 
 
@@ -178,7 +179,7 @@ def test_the_spread_of_a_restricted_mean_without_time_outs() -> None:
     """Greenwood's formula is then the variance of the mean, with n in the place of n - 1."""
     when = [3.0, 8.0, 11.0, 20.0, 21.0]
     found = restricted_mean(when, [True] * 5, 21.0)
-    assert float(np.std(when) / np.sqrt(5)) == approx(found.se, abs=1e-12)
+    assert float(np.std(when) / np.sqrt(5)) == pytest.approx(found.se, abs=1e-12)
 
 
 def test_log_rank_is_exact_and_agrees_with_the_large_sample_test() -> None:
@@ -188,7 +189,7 @@ def test_log_rank_is_exact_and_agrees_with_the_large_sample_test() -> None:
     arms = [(np.minimum(x, 40).tolist(), (x < 40).tolist()) for x in (a, b)]
     found = log_rank(*arms)
     censored = [CensoredData(uncensored=x[x < 40], right=np.full((x >= 40).sum(), 40.0)) for x in (a, b)]
-    assert logrank(*censored).pvalue == approx(found.p_value, abs=0.01)
+    assert logrank(*censored).pvalue == pytest.approx(found.p_value, abs=0.01)
     assert found.p_greater < found.p_less
 
 
@@ -196,7 +197,7 @@ def test_all_finished_against_all_stopped_is_the_rarest_deal() -> None:
     """4 of 4 finish, 4 of 4 time out: one of 70 deals."""
     found = log_rank(([1.0, 2.0, 3.0, 4.0], [True] * 4), ([9.0] * 4, [False] * 4))
     assert found.exact
-    assert 1 / 70 == approx(found.p_greater, abs=1e-12)
+    assert 1 / 70 == pytest.approx(found.p_greater, abs=1e-12)
     nobody = log_rank(([9.0] * 4, [False] * 4), ([9.0] * 4, [False] * 4))
     assert 1.0 == nobody.p_value
 
@@ -207,7 +208,7 @@ def test_log_rank_mirrors(a: list[tuple[float, bool]], b: list[tuple[float, bool
     """Swapping the arms swaps the tails."""
     one, other = log_rank(split(a), split(b)), log_rank(split(b), split(a))
     if one.exact:
-        assert (one.p_greater, one.p_less) == approx((other.p_less, other.p_greater), abs=1e-9)
+        assert (one.p_greater, one.p_less) == pytest.approx((other.p_less, other.p_greater), abs=1e-9)
     assert 0 < one.p_value <= 1
 
 
@@ -215,7 +216,7 @@ def test_impossible_times_are_refused() -> None:
     """No data, times of 0, lists that do not match, a horizon where nobody was watched any more."""
     with pytest.raises(ValueError, match="beyond the data"):
         restricted_mean([5.0, 9.0], [True, False], 10.0)
-    assert 7.0 == approx(restricted_mean([5.0, 9.0], [True, True], 10.0).mean)
+    assert 7.0 == pytest.approx(restricted_mean([5.0, 9.0], [True, True], 10.0).mean)
     with pytest.raises(ValueError, match="a time must be above 0"):
         restricted_mean([0.0], [True], 1.0)
     with pytest.raises(ValueError, match="equally long"):

@@ -9,7 +9,6 @@ from math import prod
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pytest import approx
 
 from crucible.stats import confirming, floor
 from crucible.stats.one_sample import clopper_pearson_lower, upper_bound_without_event, wilson
@@ -49,7 +48,7 @@ def test_two_of_ten_is_a_small_count() -> None:
     """14 as quoted, 18 and 22 averaged over what 2 of 10 may mean, 52 and 80 at its lower limits."""
     bases: tuple[floor.Basis, ...] = ("quoted", "uniform", "jeffreys", "wilson", "clopper-pearson", "rate and luck")
     assert [14, 18, 22, 52, 80, 206] == [floor.floor_from_counts(2, 10, basis=basis) for basis in bases]
-    assert 0.0993 == approx(float(floor.all_green(2, 10, 14)), abs=5e-5)
+    assert 0.0993 == pytest.approx(float(floor.all_green(2, 10, 14)), abs=5e-5)
 
 
 @given(rates, limits)
@@ -103,8 +102,8 @@ def test_floor_oracle(oracle) -> None:
     for row in data["table_p_0_2_N_1_14"]:
         n = row["N"]
         assert Fraction(row["false_clear_fraction"]) == floor.false_clear("0.2", n)
-        assert row["posterior_not_fixed_if_prior_half"] == approx(float(floor.still_there("0.2", n)), abs=1e-9)
-        assert row["residual_rate_upper_95"] == approx(upper_bound_without_event(n), abs=1e-9)
+        assert row["posterior_not_fixed_if_prior_half"] == pytest.approx(float(floor.still_there("0.2", n)), abs=1e-9)
+        assert row["residual_rate_upper_95"] == pytest.approx(upper_bound_without_event(n), abs=1e-9)
     for row in data["floors_grid"]:
         for tolerance in ("0.1", "0.05", "0.01", "0.001"):
             assert row[f"floor_tol_{tolerance}"] == floor.confirmation_floor(row["p"], tolerance)
@@ -118,7 +117,7 @@ def test_floor_oracle(oracle) -> None:
         assert row["floors"] == {tol: floor.floor_from_counts(row["k"], row["n"], tol) for tol in row["floors"]}
     for check in data["published_checks_from_seed_article"]:
         if "value" in check:
-            assert check["value"] == approx(float(floor.false_clear(str(check["p"]), check["N"])), abs=5.1e-5)
+            assert check["value"] == pytest.approx(float(floor.false_clear(str(check["p"]), check["N"])), abs=5.1e-5)
 
 
 BASES: dict[str, tuple[floor.Basis, float]] = {
@@ -143,17 +142,17 @@ def test_uncertain_rate_oracle(oracle) -> None:
             assert case[name] == found, (k, n, name)
         assert case["berger_boos_1pct_plus_4pct_floor"] == floor.floor_from_counts(k, n, basis="rate and luck")
         for percent, level in (("80_one", 0.8), ("90_one", 0.9), ("95_one", 0.95), ("95_two", 0.975)):
-            assert case[f"cp_lower_{percent}_sided"] == approx(clopper_pearson_lower(k, n, level), abs=1e-9)
-        assert case["wilson_95_two_sided_lower"] == approx(wilson(k, n).low, abs=1e-9)
+            assert case[f"cp_lower_{percent}_sided"] == pytest.approx(clopper_pearson_lower(k, n, level), abs=1e-9)
+        assert case["wilson_95_two_sided_lower"] == pytest.approx(wilson(k, n).low, abs=1e-9)
         for prior, pseudo in (("uniform", 1), ("jeffreys", 0.5)):
-            assert case[f"{prior}_P_all_green_14"] == approx(float(floor.all_green(k, n, 14, prior)), abs=1e-9)
-            assert case[f"{prior}_posterior_mean_p"] == approx((k + pseudo) / (n + 2 * pseudo), abs=1e-9)
+            assert case[f"{prior}_P_all_green_14"] == pytest.approx(float(floor.all_green(k, n, 14, prior)), abs=1e-9)
+            assert case[f"{prior}_posterior_mean_p"] == pytest.approx((k + pseudo) / (n + 2 * pseudo), abs=1e-9)
     for row in data["detail_2_of_10"]:
         n = row["N"]
         if row["uniform_fraction"] is not None:
             assert Fraction(row["uniform_fraction"]) == floor.all_green(2, 10, n, "uniform")
         found = [floor.false_clear("0.2", n), floor.all_green(2, 10, n, "uniform"), floor.all_green(2, 10, n)]
-        assert [row["plug_in"], row["uniform"], row["jeffreys"]] == approx([float(x) for x in found], abs=1e-9)
+        assert [row["plug_in"], row["uniform"], row["jeffreys"]] == pytest.approx([float(x) for x in found], abs=1e-9)
 
 
 def test_after_a_red_oracle(oracle) -> None:
@@ -164,7 +163,7 @@ def test_after_a_red_oracle(oracle) -> None:
             assert expected == confirming.floor_allowing(int(reds), row["p"], row["tol"])
     for row in data["restart_until_green"]:
         found = confirming.streak_by_restarting(row["p"], row["floor"], row["max_total_runs"])
-        assert row["P_streak_if_bug_unchanged"] == approx(float(found), abs=1e-9)
+        assert row["P_streak_if_bug_unchanged"] == pytest.approx(float(found), abs=1e-9)
 
 
 ORACLE_IS_STRICT_HERE = {(1, 5, "uniform", "0.95"): 19}
@@ -183,15 +182,15 @@ def test_seen_failing_first_oracle(oracle) -> None:
             elif name.startswith("N_at_least_two"):
                 assert expected == confirming.runs_to_see(row["p"], last, 2), (row["p"], name)
             elif name.startswith("P_seen_in"):
-                assert expected == approx(float(confirming.chance_to_see(row["p"], int(last))), abs=1e-9)
+                assert expected == pytest.approx(float(confirming.chance_to_see(row["p"], int(last))), abs=1e-9)
             elif name == "expected_runs_to_first_failure":
-                assert expected == approx(float(1 / floor.as_rate("p", row["p"])), abs=1e-9)
+                assert expected == pytest.approx(float(1 / floor.as_rate("p", row["p"])), abs=1e-9)
     for row in data["p_estimated_posterior_predictive"]:
         k, n, prior = row["k"], row["n"], row["prior"]
         for confidence, printed in row["N_at_least_one"].items():
             expected = ORACLE_IS_STRICT_HERE.get((k, n, prior, confidence), printed)
             assert expected == confirming.runs_to_see_from_counts(k, n, confidence, prior), row
-        assert row["P_seen_in_10"] == approx(float(1 - floor.all_green(k, n, 10, prior)), abs=1e-9)
+        assert row["P_seen_in_10"] == pytest.approx(float(1 - floor.all_green(k, n, 10, prior)), abs=1e-9)
     assert Fraction(1, 20) == floor.all_green(1, 5, 19, "uniform")
 
 
@@ -211,7 +210,7 @@ def test_old_against_new_oracle(oracle) -> None:
     for case in data["comparisons"]:
         table = case["old_fail"], case["old_n"], case["new_fail"], case["new_n"]
         for name, test in (("fisher", "fisher"), ("fisher_midp", "mid-p"), ("boschloo", "boschloo")):
-            assert case[f"{name}_one_sided"] == approx(confirming.old_fails_more(*table, test), abs=1e-9)
+            assert case[f"{name}_one_sided"] == pytest.approx(confirming.old_fails_more(*table, test), abs=1e-9)
     searched = max(row.get("boschloo_min_new_greens_p<0.05") or 0 for row in data["min_consecutive_new_greens"])
     for row in data["min_consecutive_new_greens"]:
         for name, expected in row.items():
@@ -224,15 +223,15 @@ def test_old_against_new_oracle(oracle) -> None:
 
 def test_fourteen_greens_after_two_of_ten_are_no_significant_change() -> None:
     """Fisher .163, Boschloo .090; 23 greens would be."""
-    assert 0.163 == approx(confirming.old_fails_more(2, 10, 0, 14, "fisher"), abs=5e-4)
-    assert 0.090 == approx(confirming.old_fails_more(2, 10, 0, 14), abs=5e-4)
+    assert 0.163 == pytest.approx(confirming.old_fails_more(2, 10, 0, 14, "fisher"), abs=5e-4)
+    assert 0.090 == pytest.approx(confirming.old_fails_more(2, 10, 0, 14), abs=5e-4)
     assert 23 == confirming.greens_needed(2, 10)
     assert confirming.greens_needed(0, 10) is None
 
 
 def test_restarting_defeats_the_floor() -> None:
     """60 % within 100 runs, where 4.4 % was meant; in exactly 14 runs it is the floor's own chance."""
-    assert 0.60 == approx(float(confirming.streak_by_restarting("0.2", 14, 100)), abs=5e-4)
+    assert 0.60 == pytest.approx(float(confirming.streak_by_restarting("0.2", 14, 100)), abs=5e-4)
     assert floor.false_clear("0.2", 14) == confirming.streak_by_restarting("0.2", 14, 14)
     assert 0 == confirming.streak_by_restarting("0.2", 14, 13)
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pytest import approx
 from statsmodels.stats.proportion import proportion_confint
 
 from crucible.stats import one_sample
@@ -46,15 +45,15 @@ def limits(interval: Interval) -> list[float]:
 )
 def test_published_limits(method: Method, k: int, n: int, low: float, high: float) -> None:
     """Newcombe 1998, table I, methods 3 and 5, and Bowyer et al. 2025 to the digits they print."""
-    assert [low, high] == approx(limits(method(k, n)), abs=5.1e-5)
+    assert [low, high] == pytest.approx(limits(method(k, n)), abs=5.1e-5)
 
 
 def test_rule_of_three() -> None:
     """Nothing seen in n attempts bounds the rate exactly as Clopper-Pearson does, near 3/n."""
     for n, printed in ((10, 0.259), (30, 0.095), (100, 0.0295), (14, 0.193)):
         bound = one_sample.upper_bound_without_event(n)
-        assert printed == approx(bound, abs=6e-4)
-        assert one_sample.clopper_pearson_upper(0, n) == approx(bound, abs=1e-12)
+        assert printed == pytest.approx(bound, abs=6e-4)
+        assert one_sample.clopper_pearson_upper(0, n) == pytest.approx(bound, abs=1e-12)
 
 
 def test_every_interval_of_the_oracle(oracle) -> None:
@@ -62,7 +61,7 @@ def test_every_interval_of_the_oracle(oracle) -> None:
     for case in oracle("intervals_one_sample")["cases"]:
         for name, method in NAMES.items():
             found = method(case["x"], case["n"], case["conf"])
-            assert case[name] == approx(limits(found), abs=1e-9), (name, case)
+            assert case[name] == pytest.approx(limits(found), abs=1e-9), (name, case)
 
 
 def test_published_examples_of_the_oracle(published) -> None:
@@ -78,7 +77,7 @@ def test_published_examples_of_the_oracle(published) -> None:
             found = [one_sample.upper_bound_without_event(n) for n in given_["n"]]
         else:
             continue
-        assert example["full_precision_expected"] == approx(found, abs=1e-9), name
+        assert example["full_precision_expected"] == pytest.approx(found, abs=1e-9), name
 
 
 def test_exact_coverage_of_the_oracle(oracle) -> None:
@@ -92,7 +91,7 @@ def test_exact_coverage_of_the_oracle(oracle) -> None:
             covered = (found[:, 0] <= rates[:, None]) & (rates[:, None] <= found[:, 1])
             coverage = (weights * covered).sum(axis=1)
             width = (weights @ (found[:, 1] - found[:, 0])).mean()
-            assert list(row[printed].values()) == approx([coverage.mean(), coverage.min(), width], abs=5.1e-5)
+            assert list(row[printed].values()) == pytest.approx([coverage.mean(), coverage.min(), width], abs=5.1e-5)
 
 
 @given(counts(), st.floats(0.5, 0.999))
@@ -113,7 +112,7 @@ def test_passes_and_failures_mirror(case: tuple[int, int], method: Method) -> No
     """The interval of the failures is one minus the interval of the passes."""
     k, n = case
     one, other = method(k, n), method(n - k, n)
-    assert [1 - one.high, 1 - one.low] == approx(limits(other), abs=1e-14)
+    assert [1 - one.high, 1 - one.low] == pytest.approx(limits(other), abs=1e-14)
 
 
 @given(counts(), st.sampled_from(METHODS))
@@ -135,7 +134,7 @@ def test_statsmodels_agrees(case: tuple[int, int], name: str) -> None:
     if name == "jeffreys" and k in (0, n):
         return
     method = {"wilson": one_sample.wilson, "beta": one_sample.clopper_pearson, "jeffreys": one_sample.jeffreys}[name]
-    assert approx(proportion_confint(k, n, method=name), abs=1e-9) == tuple(limits(method(k, n)))
+    assert pytest.approx(proportion_confint(k, n, method=name), abs=1e-9) == tuple(limits(method(k, n)))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -162,5 +161,5 @@ def test_impossible_arguments_are_refused(method: Method, k: int, n: int, level:
 @settings(deadline=None, max_examples=60)
 def test_a_level_and_its_quantile_are_inverse(level: float) -> None:
     """1.96 is 0.95 and back."""
-    assert level == approx(level_of(normal_quantile(level)), abs=1e-12)
-    assert normal_quantile(0.95) == approx(1.959963984540054, abs=1e-12)
+    assert level == pytest.approx(level_of(normal_quantile(level)), abs=1e-12)
+    assert normal_quantile(0.95) == pytest.approx(1.959963984540054, abs=1e-12)

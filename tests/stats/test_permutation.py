@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pytest import approx
 from scipy.stats import mannwhitneyu, permutation_test
 
 from crucible.stats import distribution
@@ -63,8 +62,8 @@ def test_every_deal_is_counted_once(several: list[tuple[list[float], list[float]
     found = stratified_permutation(several)
     greater, less = brute(several)
     assert found.exact
-    assert (greater, less) == approx((found.p_greater, found.p_less), abs=1e-12)
-    assert min(1.0, 2 * min(greater, less)) == approx(found.p_value, abs=1e-12)
+    assert (greater, less) == pytest.approx((found.p_greater, found.p_less), abs=1e-12)
+    assert min(1.0, 2 * min(greater, less)) == pytest.approx(found.p_value, abs=1e-12)
 
 
 @given(strata(tenths))
@@ -72,8 +71,8 @@ def test_every_deal_is_counted_once(several: list[tuple[list[float], list[float]
 def test_swapping_the_arms_mirrors(several: list[tuple[list[float], list[float]]]) -> None:
     """The difference turns its sign and the tails change places; every p-value is in (0, 1]."""
     one, other = stratified_permutation(several), stratified_permutation([(b, a) for a, b in several])
-    assert one.difference == approx(-other.difference, abs=1e-12)
-    assert (one.p_greater, one.p_less) == approx((other.p_less, other.p_greater), abs=1e-12)
+    assert one.difference == pytest.approx(-other.difference, abs=1e-12)
+    assert (one.p_greater, one.p_less) == pytest.approx((other.p_less, other.p_greater), abs=1e-12)
     assert 0 < one.p_value <= 1
 
 
@@ -87,21 +86,21 @@ def test_monte_carlo_is_near_the_exact_value_and_never_zero(
     found = module._drawn_tails(several, draws, seed)
     for estimate, truth in zip(found, brute(several), strict=True):
         assert 1 / (draws + 1) <= estimate <= 1
-        assert truth == approx(estimate, abs=6 * (truth * (1 - truth) / draws) ** 0.5 + 2 / draws)
+        assert truth == pytest.approx(estimate, abs=6 * (truth * (1 - truth) / draws) ** 0.5 + 2 / draws)
 
 
 def test_published_values() -> None:
     """Efron and Tibshirani's mice, by all 11,440 deals, and Darwin's maize, 1726 of 32768."""
-    assert 0.1409965034965035 == approx(permutation(*MOUSE).p_greater, abs=1e-12)
-    assert 30.63492063492064 == approx(permutation(*MOUSE).difference, abs=1e-12)
-    assert 1726 / 32768 == approx(sign_flip(DARWIN), abs=1e-15)
+    assert 0.1409965034965035 == pytest.approx(permutation(*MOUSE).p_greater, abs=1e-12)
+    assert 30.63492063492064 == pytest.approx(permutation(*MOUSE).difference, abs=1e-12)
+    assert 1726 / 32768 == pytest.approx(sign_flip(DARWIN), abs=1e-15)
 
 
 def test_eight_scenarios_exactly() -> None:
     """The fraction that integer arithmetic gives, 2050501 / 123451776."""
     found = stratified_passes([(a, 5, b, 5) for a, b in PASSES])
-    assert 2050501 / 123451776 == approx(found.p_value, abs=1e-15)
-    assert 0.25 == approx(found.difference, abs=1e-15)
+    assert 2050501 / 123451776 == pytest.approx(found.p_value, abs=1e-15)
+    assert 0.25 == pytest.approx(found.difference, abs=1e-15)
     assert found.exact
 
 
@@ -117,14 +116,14 @@ def test_the_worked_example_of_the_oracle(oracle) -> None:
         "cost_mean_diff_exact_permutation_p": permutation(*costs).p_value,
         "mann_whitney_exact_p": rank_sum(*costs).p_value,
     }
-    assert {name: results[name]["value"] for name in found} == approx(found, abs=1e-9)
+    assert {name: results[name]["value"] for name in found} == pytest.approx(found, abs=1e-9)
 
 
 def test_smallest_sign_flip_p_of_the_oracle(oracle) -> None:
     """2 / 2^scenarios."""
     for row in oracle("min_attainable_p")["table"]:
         scenarios = row["n_per_arm"]
-        assert row["sign_flip_scenarios_two_sided"] == approx(sign_flip([1.0] * scenarios), abs=1e-12)
+        assert row["sign_flip_scenarios_two_sided"] == pytest.approx(sign_flip([1.0] * scenarios), abs=1e-12)
 
 
 def test_scipy_agrees() -> None:
@@ -135,8 +134,8 @@ def test_scipy_agrees() -> None:
         return np.mean(x, axis=axis) - np.mean(y, axis=axis)
 
     theirs = permutation_test(COSTS, difference, permutation_type="independent", n_resamples=np.inf, vectorized=True)
-    assert theirs.pvalue == approx(permutation(a, b).p_value, abs=1e-12)
-    assert mannwhitneyu(a, b, method="exact").pvalue == approx(rank_sum(a, b).p_value, abs=1e-12)
+    assert theirs.pvalue == pytest.approx(permutation(a, b).p_value, abs=1e-12)
+    assert mannwhitneyu(a, b, method="exact").pvalue == pytest.approx(rank_sum(a, b).p_value, abs=1e-12)
 
 
 def test_identical_results_give_p_of_one() -> None:
@@ -150,7 +149,7 @@ def test_identical_results_give_p_of_one() -> None:
 def test_ties_in_floats_are_ties() -> None:
     """0.1 + 0.2 against 0.3 + 0.0: equal in decimals, unequal in floats."""
     found = permutation([0.1, 0.2], [0.3, 0.0])
-    assert found.p_greater == approx(found.p_less, abs=1e-15)
+    assert found.p_greater == pytest.approx(found.p_less, abs=1e-15)
 
 
 def test_scores_beyond_enumeration_are_drawn_with_a_seed() -> None:
@@ -161,7 +160,7 @@ def test_scores_beyond_enumeration_are_drawn_with_a_seed() -> None:
     assert 3000 == one.draws
     assert one == same
     assert one.p_value != other.p_value
-    assert one.p_value == approx(other.p_value, abs=0.08)
+    assert one.p_value == pytest.approx(other.p_value, abs=0.08)
 
 
 def test_many_attempts_on_a_lattice_stay_exact() -> None:
@@ -171,8 +170,8 @@ def test_many_attempts_on_a_lattice_stay_exact() -> None:
     found = stratified_permutation(several)
     assert found.exact
     drawn = module._drawn_tails([(list(a), list(b)) for a, b in several], 4000, 1)
-    assert found.p_greater == approx(drawn[0], abs=0.02)
-    assert found.p_less == approx(drawn[1], abs=0.02)
+    assert found.p_greater == pytest.approx(drawn[0], abs=0.02)
+    assert found.p_less == pytest.approx(drawn[1], abs=0.02)
 
 
 @given(st.lists(st.integers(-20, 20), min_size=2, max_size=9), st.data())
@@ -184,12 +183,12 @@ def test_the_sum_of_a_random_subset(items: list[int], data: st.DataObject) -> No
     expected = {value: sums.count(value) / len(sums) for value in sums}
     found = distribution.sum_of_subset(items, size)
     assert found is not None
-    assert expected == approx(dict(zip(found.values.tolist(), found.weights.tolist(), strict=True)), abs=1e-12)
+    assert expected == pytest.approx(dict(zip(found.values.tolist(), found.weights.tolist(), strict=True)), abs=1e-12)
     least = min(items)
     merged = distribution._by_merging([item - least for item in items], size)
     assert merged is not None
     shifted = dict(zip((merged.values + size * least).tolist(), (merged.weights / len(sums)).tolist(), strict=True))
-    assert expected == approx(shifted, abs=1e-12)
+    assert expected == pytest.approx(shifted, abs=1e-12)
 
 
 def test_a_convolution_through_fourier_is_the_direct_one() -> None:
@@ -197,10 +196,10 @@ def test_a_convolution_through_fourier_is_the_direct_one() -> None:
     random = np.random.default_rng(3)
     one, other = random.random(9000), random.random(9000)
     found = distribution._convolved(one, other)
-    assert np.convolve(one[:50], other[:50])[:50] == approx(found[:50], rel=1e-9)
-    assert float(one.sum() * other.sum()) == approx(float(found.sum()), rel=1e-12)
+    assert np.convolve(one[:50], other[:50])[:50] == pytest.approx(found[:50], rel=1e-9)
+    assert float(one.sum() * other.sum()) == pytest.approx(float(found.sum()), rel=1e-12)
     small = distribution._convolved(one[:6000], other[:5000])
-    assert np.convolve(one[:6000], other[:5000]) == approx(small, rel=1e-12)
+    assert np.convolve(one[:6000], other[:5000]) == pytest.approx(small, rel=1e-12)
 
 
 def test_impossible_arguments_are_refused() -> None:

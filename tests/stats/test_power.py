@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pytest import approx
 
 from crucible.stats import exact, planning, power
 
@@ -55,8 +54,8 @@ def test_power_is_a_sum_over_tables(n_a: int, n_b: int, p_a: float, p_b: float) 
         for b in range(n_b + 1)
         if region[a, b]
     )
-    assert by_hand == approx(power.power_two_arms(p_a, p_b, n_a, n_b), abs=1e-9)
-    assert by_hand == approx(power.power_two_arms(p_b, p_a, n_b, n_a), abs=1e-9)
+    assert by_hand == pytest.approx(power.power_two_arms(p_a, p_b, n_a, n_b), abs=1e-9)
+    assert by_hand == pytest.approx(power.power_two_arms(p_b, p_a, n_b, n_a), abs=1e-9)
     assert power.power_two_arms(p_a, p_a, n_a, n_b) <= 0.05 + 1e-9
 
 
@@ -64,7 +63,7 @@ def test_false_alarms_of_the_oracle(oracle) -> None:
     """The largest over all rates, by test and attempts per arm, to the four digits printed."""
     for n, row in oracle("power_tables")["type1_max"].items():
         for name, test in TESTS.items():
-            assert row[name] == approx(power.largest_false_alarm(int(n), int(n), 0.05, test), abs=5.1e-5)
+            assert row[name] == pytest.approx(power.largest_false_alarm(int(n), int(n), 0.05, test), abs=5.1e-5)
 
 
 def test_detectable_differences_of_the_oracle(oracle) -> None:
@@ -89,7 +88,7 @@ def test_attempts_needed_of_the_oracle(oracle) -> None:
         for percent in (80, 90):
             if f"normal_{percent}" in row:
                 found = power.normal_attempts_needed(row["p1"], row["p2"], percent / 100)
-                assert row[f"normal_{percent}"] == approx(found, abs=0.051)
+                assert row[f"normal_{percent}"] == pytest.approx(found, abs=0.051)
 
 
 @pytest.mark.slow
@@ -110,7 +109,7 @@ def test_pairing_at_random_loses_power(oracle) -> None:
             "boschloo": power.power_two_arms(p_a, p_b, pairs, pairs),
             "fisher": power.power_two_arms(p_a, p_b, pairs, pairs, test="fisher"),
         }
-        assert row == approx(found, abs=5.1e-4), name
+        assert row == pytest.approx(found, abs=5.1e-4), name
 
 
 def mcnemar_power(pairs: int, only_a: float, only_b: float) -> float:
@@ -126,7 +125,7 @@ def mcnemar_power(pairs: int, only_a: float, only_b: float) -> float:
 def test_r_documents_the_same_approximation(published) -> None:
     """power.prop.test(p1 = .50, p2 = .75, power = .90) gives n = 76.7."""
     expected = published["r_power_prop_test"]["full_precision_expected"][1]
-    assert expected == approx(power.normal_attempts_needed(0.5, 0.75, 0.9), abs=1e-9)
+    assert expected == pytest.approx(power.normal_attempts_needed(0.5, 0.75, 0.9), abs=1e-9)
 
 
 def test_fifteen_points_need_scenarios() -> None:
@@ -145,8 +144,8 @@ def test_suites_of_the_oracle(oracle) -> None:
         suite = planning.Suite(row["S"], row["K"], row["sigma2"], row["omega"])
         found = planning.detectable_like_these(suite)
         assert (row["mde_generalise"] is None) == (found is None)
-        assert row["mde_generalise"] is None or row["mde_generalise"] == approx(found, abs=5.1e-4)
-        assert row["mde_these_scenarios"] == approx(planning.detectable_these(suite), abs=5.1e-4)
+        assert row["mde_generalise"] is None or row["mde_generalise"] == pytest.approx(found, abs=5.1e-4)
+        assert row["mde_these_scenarios"] == pytest.approx(planning.detectable_these(suite), abs=5.1e-4)
     for row in data["attempts_needed"]:
         for points in (10, 15, 20, 30):
             like = planning.attempts_needed_like_these(row["S"], points / 100, row["omega"])
@@ -161,7 +160,7 @@ def test_millers_sample_sizes(published) -> None:
     for attempts, expected in zip(example["inputs"]["K"], example["full_precision_expected"], strict=True):
         # omega and the normal: what detectable_these gives when omega^2 is put among the attempts' noise
         folded = planning.Suite(198, 1, sigma2=(1 / 9 + 2 * (1 / 6) / attempts) / 2)
-        assert expected == approx(planning.detectable_these(folded), abs=1e-9)
+        assert expected == pytest.approx(planning.detectable_these(folded), abs=1e-9)
         assert planning.questions_needed(expected * (1 + 1e-9), 1 / 9, 1 / 6, 1 / 6, attempts, attempts) == 198
 
 
@@ -189,7 +188,7 @@ def test_what_is_detectable_has_the_power(scenarios: int, attempts: int, omega: 
     suite = planning.Suite(scenarios, attempts, 0.17, omega)
     found = planning.detectable_like_these(suite, wanted)
     assert found is not None
-    assert wanted == approx(planning.power_like_these(suite, found), abs=1e-8)
+    assert wanted == pytest.approx(planning.power_like_these(suite, found), abs=1e-8)
     assert wanted <= planning.power_these(suite, planning.detectable_these(suite, wanted)) + 1e-9
 
 

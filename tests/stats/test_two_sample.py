@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pytest import approx
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from crucible.stats import two_sample
@@ -36,16 +35,18 @@ def limits(interval: Interval) -> list[float]:
 
 def test_published_limits() -> None:
     """Newcombe 1998, table II, methods 10 and 6; 56/70 against 48/80 is where statsmodels' score interval is wrong."""
-    assert [0.0528, 0.3382] == approx(limits(two_sample.miettinen_nurminen(56, 70, 48, 80)), abs=1.1e-4)
-    assert [0.7156, 1.0] == approx(limits(two_sample.miettinen_nurminen(10, 10, 0, 20)), abs=1.1e-4)
-    assert [-0.0381, 0.1926] == approx(limits(two_sample.newcombe(5, 56, 0, 29)), abs=6e-5)
-    assert [0.0582, 0.8062] == approx(limits(two_sample.newcombe(6, 7, 2, 7)), abs=6e-5)
+    assert [0.0528, 0.3382] == pytest.approx(limits(two_sample.miettinen_nurminen(56, 70, 48, 80)), abs=1.1e-4)
+    assert [0.7156, 1.0] == pytest.approx(limits(two_sample.miettinen_nurminen(10, 10, 0, 20)), abs=1.1e-4)
+    assert [-0.0381, 0.1926] == pytest.approx(limits(two_sample.newcombe(5, 56, 0, 29)), abs=6e-5)
+    assert [0.0582, 0.8062] == pytest.approx(limits(two_sample.newcombe(6, 7, 2, 7)), abs=6e-5)
 
 
 def test_all_against_nothing_in_closed_form() -> None:
     """10/10 against 0/10: the lower score limit d solves (1 - d) / (1 + d) = z^2 / 19."""
     ratio = 1.959963984540054**2 / 19
-    assert [(1 - ratio) / (1 + ratio), 1.0] == approx(limits(two_sample.miettinen_nurminen(10, 10, 0, 10)), abs=1e-12)
+    assert [(1 - ratio) / (1 + ratio), 1.0] == pytest.approx(
+        limits(two_sample.miettinen_nurminen(10, 10, 0, 10)), abs=1e-12
+    )
 
 
 def test_every_table_of_the_oracle(oracle) -> None:
@@ -53,7 +54,7 @@ def test_every_table_of_the_oracle(oracle) -> None:
     for case in oracle("two_arm_grid")["cases"]:
         table = case["x1"], case["n1"], case["x2"], case["n2"]
         for name, method in NAMES.items():
-            assert case[f"{name}95"] == approx(limits(method(*table)), abs=1e-9), (name, table)
+            assert case[f"{name}95"] == pytest.approx(limits(method(*table)), abs=1e-9), (name, table)
 
 
 def test_published_examples_of_the_oracle(published) -> None:
@@ -64,7 +65,9 @@ def test_published_examples_of_the_oracle(published) -> None:
         given_ = example["inputs"]
         table = given_["x1"], given_["n1"], given_["x2"], given_["n2"]
         method = two_sample.newcombe if name.endswith("method10") else two_sample.miettinen_nurminen
-        assert example["full_precision_expected"] == approx(limits(method(*table, given_["conf"])), abs=1e-9), name
+        assert example["full_precision_expected"] == pytest.approx(limits(method(*table, given_["conf"])), abs=1e-9), (
+            name
+        )
 
 
 def test_exact_coverage_of_the_oracle(oracle) -> None:
@@ -86,7 +89,7 @@ def test_exact_coverage_of_the_oracle(oracle) -> None:
                 "p05": np.percentile(coverage, 5),
                 "mean_width": width,
             }
-            assert row[name] == approx(found, abs=5.1e-5), (n, name)
+            assert row[name] == pytest.approx(found, abs=5.1e-5), (n, name)
 
 
 @given(tables(), st.sampled_from(EXACT_ENDS), st.floats(0.5, 0.999))
@@ -130,7 +133,7 @@ def test_the_limits_are_where_the_score_statistic_is_z(table: Table, z: float) -
     for limit in (found.low, found.high):
         if -1 + 1e-6 < limit < 1 - 1e-6:
             reach = z * two_sample._score_variance(*table, limit) ** 0.5
-            assert reach == approx(abs(k_a / n_a - k_b / n_b - limit), abs=1e-7)
+            assert reach == pytest.approx(abs(k_a / n_a - k_b / n_b - limit), abs=1e-7)
 
 
 @given(tables(30))
@@ -138,7 +141,7 @@ def test_the_limits_are_where_the_score_statistic_is_z(table: Table, z: float) -
 def test_statsmodels_agrees_on_newcombe(table: Table) -> None:
     """A second opinion where statsmodels is right."""
     expected = confint_proportions_2indep(*table, compare="diff", method="newcomb")
-    assert tuple(expected) == approx(tuple(limits(two_sample.newcombe(*table))), abs=1e-9)
+    assert tuple(expected) == pytest.approx(tuple(limits(two_sample.newcombe(*table))), abs=1e-9)
 
 
 @pytest.mark.parametrize("method", list(NAMES.values()))

@@ -7,10 +7,13 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from crucible.errors import UsageError
+from crucible.scenario.jsonschema import scenario_json_schema_text
 from crucible.scenario.schema import Name
 
 _BENCH = Path(__file__).with_name("bench")
 _STUB = Path(__file__).with_name("stub")
+_SCHEMA = "scenarios/scenario.schema.json"
+"""Where editors find the schema that the comment in a scenario file names."""
 _IGNORED = {"__pycache__", ".pytest_cache"}
 
 
@@ -18,7 +21,7 @@ def make_bench(folder: Path) -> list[Path]:
     """Make a bench folder with one small scenario that can be rehearsed at once. Raises UsageError if it is one already."""
     if (folder / "crucible.toml").exists():
         raise UsageError(f"{folder} is a bench folder already", hint="crucible new NAME adds a scenario to it")
-    return _write(_files(_BENCH), folder)
+    return _write({**_files(_BENCH), _SCHEMA: scenario_json_schema_text()}, folder)
 
 
 def make_scenario(bench: Path, name: str) -> list[Path]:
@@ -28,6 +31,8 @@ def make_scenario(bench: Path, name: str) -> list[Path]:
     except ValidationError:
         raise UsageError(f"{name!r} cannot name a scenario: use a-z, 0-9, dot, dash and underscore") from None
     files = {path.replace("NAME", name): text.replace("NAME", name) for path, text in _files(_STUB).items()}
+    if not (bench / _SCHEMA).exists():
+        files[_SCHEMA] = scenario_json_schema_text()
     return _write(files, bench)
 
 
