@@ -29,7 +29,7 @@ class RetryPolicy:
     at random; a Retry-After replaces them.
     """
 
-    attempts: int = 6
+    attempts: int = 10
     total_seconds: float = 120.0
     first_wait: float = 1.0
     max_wait: float = 30.0

@@ -57,7 +57,7 @@ def _sandbox() -> Finding:
     return Finding(
         "sandbox",
         False,
-        f"{found.why}; runs fall back to plain copies, marked unsandboxed: an agent's commands then run as you, on this machine",
+        f"{found.why}; runs fall back to plain copies, marked unsandboxed: an agent's commands then run as you, here",
         found.remedy or "",
     )
 

@@ -7,6 +7,7 @@ store the attempt as running -> open a fresh world -> let the agent work -> take
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -28,6 +29,8 @@ from crucible.store.writes import Store, now
 from crucible.transcript.events import Ended
 from crucible.world import make_world
 from crucible.world.types import Change, SandboxMode
+
+log = logging.getLogger("crucible.attempt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ async def run_attempt(bench: Bench, job: Job) -> int:
     attempt_id = bench.store.start_attempt(_row(bench, job))
     label = f"{job.prepared.scenario.name} {job.slot.arm.id} block {job.slot.block}"
     record = Recorder(bench.store, attempt_id, bench.progress, label)
+    log.info("attempt %s: %s, model %s", attempt_id, label, job.slot.arm.model)
     started = monotonic()
     try:
         outcome = await _work(bench, job, record)
@@ -145,4 +149,5 @@ def _finish(bench: Bench, attempt_id: int, record: Recorder, outcome: Outcome, s
         **record.totals(),
         **outcome.columns(),
     }
+    log.info("attempt %s: %s (%s) %s", attempt_id, ending.what, ending.cause.value, ending.detail)
     bench.store.finish_attempt(attempt_id, values, [*record.take(), *outcome.rows(attempt_id)])

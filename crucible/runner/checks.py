@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,7 +30,6 @@ class Check:
     tests: int = 0
     failing_before: tuple[str, ...] = ()
     seconds: float = 0.0
-    lines: tuple[str, ...] = field(default=())
 
     @property
     def ok(self) -> bool:

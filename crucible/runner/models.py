@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from crucible.errors import PreflightError
 from crucible.llm.types import Model
 from crucible.scenario.schema import Arm, Scenario
 from crucible.settings import Settings
+
+if TYPE_CHECKING:
+    from crucible.llm.retry import RetryNote
+
+log = logging.getLogger("crucible.models")
 
 
 def make_model(name: str, settings: Settings) -> Model:
@@ -24,7 +31,13 @@ def make_model(name: str, settings: Settings) -> Model:
         price = Price.per_million(said.input_usd_per_million, said.output_usd_per_million, cached=cached)
     key = os.environ.get(said.api_key_env) if said.api_key_env else None
     key = key or ("none" if said.api_base and not said.api_key_env else None)
-    return LiteLLMModel(name, api_base=said.api_base, api_key=key, price=price)
+    return LiteLLMModel(
+        name, api_base=said.api_base, api_key=key, price=price, on_retry=lambda note: _log_retry(name, note)
+    )
+
+
+def _log_retry(name: str, note: RetryNote) -> None:
+    log.warning("%s: try %s failed (%s: %s); waiting %.1f s", name, note.tries, note.kind, note.detail, note.wait)
 
 
 def check_models(names: Iterable[str], settings: Settings) -> None:

@@ -46,11 +46,9 @@ def fisher(k_a: int, n_a: int, k_b: int, n_b: int, alternative: Alternative = "t
     Two-sided is the sum over all tables no likelier than this one, as everybody prints it; it differs from twice the
     one-sided value only for unequal arms. Source: Fisher 1935.
     """
-    return (
-        _fisher_like_this(k_a, n_a, k_b, n_b, 1.0)
-        if alternative == "two-sided"
-        else _sided(_fisher_greater, k_a, n_a, k_b, n_b, alternative)
-    )
+    if alternative == "two-sided":
+        return _fisher_like_this(k_a, n_a, k_b, n_b, 1.0)
+    return _sided(_fisher_greater, k_a, n_a, k_b, n_b, alternative)
 
 
 def fisher_mid_p(k_a: int, n_a: int, k_b: int, n_b: int, alternative: Alternative = "two-sided") -> float:

@@ -109,9 +109,8 @@ def sign_flip(differences: Sequence[float], *, draws: int = MOST_DRAWS, seed: in
 
 
 def _stratum(place: int, a: Sequence[float], b: Sequence[float]) -> tuple[list[float], list[float]]:
-    return _checks.numbers(f"scores of A in scenario {place}", a), _checks.numbers(
-        f"scores of B in scenario {place}", b
-    )
+    where = f"in scenario {place}"
+    return _checks.numbers(f"scores of A {where}", a), _checks.numbers(f"scores of B {where}", b)
 
 
 def _draws(draws: int | None, strata: Sequence[Stratum]) -> int:
