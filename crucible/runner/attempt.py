@@ -83,8 +83,10 @@ async def _work(bench: Bench, job: Job, record: Recorder) -> Outcome:
     ending, change, seconds = await _attempt(bench, job, record)
     audit(job.prepared.protection, change, record)
     filtered = filter_change(change, job.prepared.protection.by, frozenset(job.prepared.reference.after))
-    suite = job.prepared.suite(job.validation.expected, job.validation.grading_seconds)
-    graded = await grade(job.prepared.world_spec(bench.settings), bench.mode, bench.scratch, filtered.graded, suite)
+    found = job.validation
+    suite = job.prepared.suite(found.expected, found.grading_seconds, found.canary)
+    spec = job.prepared.grading_spec(bench.settings, suite)
+    graded = await grade(spec, bench.mode, bench.scratch, filtered.graded, suite)
     return measure(job.prepared, job.validation, ending, change, filtered, graded, seconds)
 
 

@@ -129,7 +129,7 @@ def facts_of(record: AttemptRecord, scenario: Scenario) -> Facts:
     state = report.state if report else None
     reported = report is not None and bool(report.passed or report.failed)
     return Facts(
-        suite="green" if state == "green" else "red" if state == "red" else "no_verdict",
+        suite="green" if state == "green" else "red" if state in ("red", "tampered") else "no_verdict",
         tests_passed=len(report.passed) if report and reported else None,
         tests_failed=len(report.failed) if report and reported else None,
         changed=any(f.graded for f in record.files),

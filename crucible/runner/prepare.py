@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from crucible.errors import FixtureError, UsageError
@@ -11,19 +11,23 @@ from crucible.policy.protection import Protection
 from crucible.scenario.load import LoadedScenario
 from crucible.scenario.reference import Reference, load_reference
 from crucible.scenario.schema import Scenario
+from crucible.scoring.canary import beside
 from crucible.scoring.grading import Suite
 from crucible.settings import Settings
 from crucible.world.snapshot import take_snapshot
 from crucible.world.types import Change, ChangeStatus, FileChange, FileKind, FileState, SandboxMode, Snapshot, WorldSpec
 
 LINK_MODE = 0o120000
+MOST_GUARDED = 500
+"""Files bound read-only one by one in a grading copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """Everything attempts of one scenario share.
 
-    `mounts` are the paths nothing inside can write; `hash` names scenario text, fixture and reference together.
+    `mounts` are the paths nothing inside can write, `guarded` the same as single files; `hash` names scenario text,
+    fixture and reference together.
     """
 
     loaded: LoadedScenario
@@ -31,6 +35,7 @@ class Prepared:
     reference: Reference
     protection: Protection
     mounts: tuple[str, ...]
+    guarded: tuple[str, ...]
     hash: str
 
     @property
@@ -48,9 +53,20 @@ class Prepared:
             python=Path(settings.python).expanduser() if settings.python else None,
         )
 
-    def suite(self, expected: frozenset[str] = frozenset(), seconds: float = 120.0) -> Suite:
+    def grading_spec(self, settings: Settings, suite: Suite) -> WorldSpec:
+        """How to make the copy that is graded. A canary needs a folder that takes a new file, so files are guarded singly."""
+        spec = self.world_spec(settings)
+        return replace(spec, protected=self.guarded) if suite.beside else spec
+
+    def suite(self, expected: frozenset[str] = frozenset(), seconds: float = 120.0, beside: str | None = None) -> Suite:
         """How this scenario's result is tested."""
-        return Suite(self.scenario.test_command, self.scenario.test_report, expected, seconds)
+        return Suite(self.scenario.test_command, self.scenario.test_report, expected, seconds, beside)
+
+    def place_for_canary(self, tests: frozenset[str]) -> str | None:
+        """A test file that a canary can be planted beside; None for other runners and where too much is guarded."""
+        if not self.suite().is_pytest or len(self.guarded) > MOST_GUARDED:
+            return None
+        return beside(self.snapshot.files, tests)
 
     def before(self, path: str) -> bytes | None:
         """A fixture file's bytes; None when the fixture has no such file."""
@@ -68,7 +84,8 @@ def prepare(loaded: LoadedScenario, bench: Path, settings: Settings) -> Prepared
     parts = (loaded.text, snapshot.digest, reference.text)
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
     protection = Protection.of(scenario)
-    return Prepared(loaded, snapshot, reference, protection, protection.mounts(snapshot.files), digest)
+    guarded = tuple(path for path in snapshot.files if protection.by(path))
+    return Prepared(loaded, snapshot, reference, protection, protection.mounts(snapshot.files), guarded, digest)
 
 
 def read_fixture(snapshot: Snapshot, path: str) -> bytes | None:

@@ -22,13 +22,17 @@ NO_VERDICT = ("timed_out", "killed", "usage_error", "internal_error")
 
 @dataclass
 class Validation:
-    """What the check found. `expected` ids pass with the reference; an attempt is graded against them."""
+    """What the check found. `expected` ids pass with the reference; an attempt is graded against them.
+
+    `canary` is the test file beside which the grader can plant tests of its own.
+    """
 
     problems: list[str] = field(default_factory=list)
     expected: frozenset[str] = frozenset()
     failing_before: frozenset[str] = frozenset()
     passing_before: frozenset[str] = frozenset()
     seconds: float = 0.0
+    canary: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -50,17 +54,36 @@ async def validate(prepared: Prepared, settings: Settings, mode: SandboxMode, sc
     """Test the fixture as it stands and with its reference, twice each, and search it for the reference's lines."""
     spec, suite = prepared.world_spec(settings), prepared.suite(seconds=600.0)
     before = [await grade(spec, mode, scratch, Change(), suite) for _ in range(TIMES)]
-    after = [await grade(spec, mode, scratch, reference_change(prepared), suite) for _ in range(TIMES)]
+    after = [await grade(spec, mode, scratch, reference_change(prepared), suite)]
+    canary = await _place_for_canary(prepared, settings, mode, scratch, after[0])
+    suite = prepared.suite(seconds=600.0, beside=canary)
+    after += [
+        await grade(prepared.grading_spec(settings, suite), mode, scratch, reference_change(prepared), suite)
+        for _ in range(TIMES - 1)
+    ]
     found = Validation(
         expected=after[0].passed or frozenset(),
         failing_before=before[0].failed or frozenset(),
         passing_before=before[0].passed or frozenset(),
         seconds=max(run.seconds for run in after),
+        canary=canary,
     )
     found.problems += _wrong_colour(before, after)
     found.problems += _unstable("unfixed", before) + _unstable("with the reference", after)
     found.problems += leaks(prepared)
     return found
+
+
+async def _place_for_canary(
+    prepared: Prepared, settings: Settings, mode: SandboxMode, scratch: Path, green: Graded
+) -> str | None:
+    """Where a canary is collected and reported by this suite; None where it is not, or the suite is not green at all."""
+    place = prepared.place_for_canary(green.passed or frozenset()) if green.green else None
+    if place is None:
+        return None
+    suite = prepared.suite(seconds=600.0, beside=place)
+    tried = await grade(prepared.grading_spec(settings, suite), mode, scratch, reference_change(prepared), suite)
+    return place if tried.green else None
 
 
 def _wrong_colour(before: list[Graded], after: list[Graded]) -> list[str]:
@@ -112,6 +135,7 @@ async def validated(
             frozenset(row.failing_before),
             frozenset(row.passing_before),
             row.seconds,
+            row.canary,
         )
     found = await validate(prepared, settings, mode, scratch)
     store.add(_row(prepared, found, mode))
@@ -142,4 +166,5 @@ def _row(prepared: Prepared, found: Validation, mode: SandboxMode) -> Validation
         failing_before=sorted(found.failing_before),
         passing_before=sorted(found.passing_before),
         seconds=found.seconds,
+        canary=found.canary,
     )

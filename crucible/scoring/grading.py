@@ -12,11 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from crucible.scoring.canary import Canary, plant
 from crucible.scoring.junit import Junit, read_junit
 from crucible.world.types import Change, Execution, SandboxMode, WorldSpec
 
 State = Literal[
-    "green", "red", "ended_early", "interrupted", "internal_error", "usage_error", "no_tests", "killed", "timed_out"
+    "green",
+    "red",
+    "ended_early",
+    "interrupted",
+    "internal_error",
+    "usage_error",
+    "no_tests",
+    "killed",
+    "timed_out",
+    "tampered",
 ]
 _PYTEST_EXITS: dict[int, State] = {2: "interrupted", 3: "internal_error", 4: "usage_error", 5: "no_tests"}
 REPORT_NAME = "report.xml"
@@ -25,12 +35,16 @@ GRADING_ENV = {"TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0", "PYTHOND
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """How a scenario's suite is run and what a right result is: `expected` ids pass with the reference."""
+    """How a scenario's suite is run and what a right result is: `expected` ids pass with the reference.
+
+    `beside` is a test file of the fixture beside which a canary is planted; None where that does not work.
+    """
 
     command: str
     report: str | None = None
     expected: frozenset[str] = frozenset()
     seconds: float = 120.0
+    beside: str | None = None
 
     @property
     def is_pytest(self) -> bool:
@@ -65,17 +79,20 @@ async def grade(spec: WorldSpec, mode: SandboxMode, scratch: Path, change: Chang
     """Run the suite on a fresh world with `change` applied. Raises SandboxError when the world itself fails."""
     from crucible.world import make_world
 
+    canary = plant(suite.beside) if suite.beside else None
     world = make_world(spec, mode, scratch)
     try:
         await world.open()
         await world.apply(change)
+        if canary is not None:
+            await world.apply(canary.change())
         command = _command(suite, world.outside)
         execution = await world.execute(command, seconds=suite.seconds, env=_environment(suite, world.outside))
         report = await world.read_outside(REPORT_NAME)
     finally:
         await world.close()
     has_report = suite.is_pytest or suite.report is not None
-    return judge_run(execution, read_junit(report) if has_report else None, suite)
+    return judge_run(execution, read_junit(report) if has_report else None, suite, canary)
 
 
 def _command(suite: Suite, outside: str) -> str:
@@ -94,11 +111,16 @@ def _environment(suite: Suite, outside: str) -> dict[str, str]:
     return {**GRADING_ENV, "PYTEST_ADDOPTS": options}
 
 
-def judge_run(execution: Execution, report: Junit | str | None, suite: Suite) -> Graded:
+def judge_run(execution: Execution, report: Junit | str | None, suite: Suite, canary: Canary | None = None) -> Graded:
     """The verdict on one run of the suite; pure. `report` is None when the command writes none, a string when unreadable."""
+    forged = canary is not None and isinstance(report, Junit) and not canary.sung(report)
+    if canary is not None and isinstance(report, Junit):
+        report = canary.without(report)
     junit = report if isinstance(report, Junit) else None
     missing = suite.expected - junit.passed if junit else suite.expected
     state, detail = _state(execution, report, missing, suite)
+    if state == "green" and forged:
+        state, detail = "tampered", "the report was not made by running the tests: what the grader planted is not in it"
     return Graded(
         state=state,
         exit_code=execution.exit_code,

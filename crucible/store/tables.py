@@ -38,6 +38,7 @@ class ValidationRow(SQLModel, table=True):
     failing_before: list[str] = Field(sa_column=Column(JSON, nullable=False))
     passing_before: list[str] = Field(sa_column=Column(JSON, nullable=False))
     seconds: float
+    canary: str | None = None
 
 
 class RunRow(SQLModel, table=True):

@@ -163,11 +163,12 @@ class Down(ScriptedModel):
         super().__init__([])
         self.kind = kind
 
-    async def complete(self, request: Request) -> Reply:
+    async def complete(self, request: Request) -> Reply:  # noqa: ARG002 - the protocol's name
         raise ProviderError("no", kind=self.kind)
 
 
 def test_a_full_context_is_the_agents_budget_and_an_outage_the_providers(attempt) -> None:  # type: ignore[no-untyped-def] # a fixture
-    assert ("context_full", Cause.BUDGET) == (lambda e: (e.what, e.cause))(attempt(Down("context")).ending)
+    ending = attempt(Down("context")).ending
+    assert ("context_full", Cause.BUDGET) == (ending.what, ending.cause)
     with pytest.raises(ProviderError):
         attempt(Down("server"))

@@ -128,6 +128,7 @@ def upgrade() -> None:
     sa.Column('failing_before', sa.JSON(), nullable=False),
     sa.Column('passing_before', sa.JSON(), nullable=False),
     sa.Column('seconds', sa.Float(), nullable=False),
+    sa.Column('canary', sa.String(), nullable=True),
     sa.ForeignKeyConstraint(['scenario_hash'], ['scenario.hash'], ),
     sa.PrimaryKeyConstraint('id')
     )
