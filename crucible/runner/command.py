@@ -23,7 +23,7 @@ from crucible.scenario.load import LoadedScenario
 from crucible.scenario.schema import Arm, Scenario
 from crucible.settings import Settings
 from crucible.store.queries import RunRecord, run_record, unjudged
-from crucible.store.writes import Store
+from crucible.store.writes import Store, is_alive
 from crucible.world.types import SandboxMode
 
 
@@ -190,6 +190,10 @@ async def resume(
     record = run_record(store, run_id)
     if record is None:
         raise UsageError(f"there is no run {run_id} in this store", hint="crucible runs")
+    if record.run.status == "running" and is_alive(record.run.owner):
+        raise UsageError(
+            f"run {run_id} is being worked on by process {record.run.owner}", hint="wait for it, or stop it first"
+        )
     if interrupted := store.mark_interrupted(run_id):
         say(f"{interrupted} attempts were in flight when the run ended; they are made again")
     run = record.run

@@ -42,7 +42,7 @@ class ValidationRow(SQLModel, table=True):
 
 
 class RunRow(SQLModel, table=True):
-    """One `crucible run`: a stored plan of attempts."""
+    """One `crucible run`: a stored plan of attempts. `owner` is the host and process that last worked on it."""
 
     __tablename__ = "run"
     id: int | None = Field(default=None, primary_key=True)
@@ -60,6 +60,7 @@ class RunRow(SQLModel, table=True):
     without_extra_tools: bool = False
     version: str
     bench: str
+    owner: str | None = None
 
 
 class PlannedRow(SQLModel, table=True):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import socket
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -34,6 +36,23 @@ Row = TypeVar("Row", bound=SQLModel)
 def now() -> str:
     """The time, UTC, ISO 8601 to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def this_process() -> str:
+    """The process that works on a run, as host:pid."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def is_alive(owner: str | None) -> bool:
+    """Whether another process of this host, as `this_process` names it, is still there; other hosts cannot be asked."""
+    host, _, pid = (owner or "").rpartition(":")
+    if host != socket.gethostname() or not pid.isdigit() or int(pid) == os.getpid():
+        return False
+    try:
+        os.kill(int(pid), 0)
+        return b"crucible" in Path(f"/proc/{pid}/cmdline").read_bytes() if Path("/proc").is_dir() else True
+    except OSError:
+        return False
 
 
 def clean(value: Any) -> Any:
@@ -103,9 +122,11 @@ class Store:
 
     def set_run_status(self, run_id: int, status: str) -> None:
         """How a run stands: running, done, interrupted, or stopped at its cost limit."""
-        ended = None if status == "running" else now()
+        values: dict[str, str | None] = {"status": status, "ended_at": now()}
+        if status == "running":
+            values = {"status": status, "ended_at": None, "owner": this_process()}
         with self.writing() as session:
-            session.execute(update(RunRow).where(col(RunRow.id) == run_id).values(status=status, ended_at=ended))
+            session.execute(update(RunRow).where(col(RunRow.id) == run_id).values(**values))
 
     def start_attempt(self, row: AttemptRow) -> int:
         """Store an attempt as running, before anything is spent; the id it got. Its `retry` is the next free one."""

@@ -30,7 +30,15 @@ def test_a_new_bench_validates_and_rehearses_and_is_shown(here: Path, capfd: pyt
     assert "REHEARSAL" in capfd.readouterr().out
     assert 0 == run_app(["show", "1"])
     shown = capfd.readouterr().out
-    for part in ("Timeline", "Change", "Reference", "Like the reference: 1.00", "Tests", "Scores (judge: scripted", "total"):
+    for part in (
+        "Timeline",
+        "Change",
+        "Reference",
+        "Like the reference: 1.00",
+        "Tests",
+        "Scores (judge: scripted",
+        "total",
+    ):
         assert part in shown
     assert 0 == run_app(["show", "1", "--json"])
     assert "finished" == json.loads(capfd.readouterr().out)["attempt"]["ending"]

@@ -111,3 +111,14 @@ def test_an_edited_scenario_is_another_scenario_and_is_not_gone_on_with(running,
     refused = cli("run", "--resume", "1")
     assert 2 == refused.returncode
     assert "was edited since" in refused.stderr
+
+
+@pytest.mark.slow
+def test_a_run_that_is_being_worked_on_is_not_taken_over(running, cli) -> None:  # type: ignore[no-untyped-def] # fixtures
+    process, store = running
+    wait_for(store, IN_FLIGHT, 1)
+    refused = cli("run", "--resume", "1")
+    assert 2 == refused.returncode
+    assert "is being worked on by process" in refused.stderr
+    assert [] == rows(store, "select id from attempt where ending = 'interrupted'")
+    assert 0 == process.wait(timeout=60)

@@ -38,6 +38,7 @@ def upgrade() -> None:
     sa.Column('without_extra_tools', sa.Boolean(), nullable=False),
     sa.Column('version', sa.String(), nullable=False),
     sa.Column('bench', sa.String(), nullable=False),
+    sa.Column('owner', sa.String(), nullable=True),
     sa.PrimaryKeyConstraint('id')
     )
     op.create_table('scenario',
