@@ -24,7 +24,17 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def bench(tmp_path: Path, cache: Path) -> Path:
     """A new bench folder with the starter scenario `first-bug`."""
-    folder = tmp_path / "bench"
+    return new_bench(tmp_path / "bench", cache)
+
+
+@pytest.fixture(scope="module")
+def shared_bench(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
+    """One bench for all tests of a module, whose scenario is validated once."""
+    return new_bench(tmp_path_factory.mktemp("module") / "bench", cache)
+
+
+def new_bench(folder: Path, cache: Path) -> Path:
+    """The starter bench, with the tests' cache."""
     make_bench(folder)
     config = folder / "crucible.toml"
     config.write_text(f'{config.read_text()}cache = "{cache}"\n')

@@ -85,7 +85,8 @@ CHEATS: dict[str, tuple[list[dict[str, Any]], str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("trick", CHEATS)
-def test_no_trick_is_called_green(bench: Path, trick: str) -> None:
+def test_no_trick_is_called_green(shared_bench: Path, trick: str) -> None:
+    bench = shared_bench
     calls, state = CHEATS[trick]
     turns = [{"calls": [one]} for one in calls]
     sessions = [{"arm": arm, "title": trick, "turns": [*turns, {"say": "done"}]} for arm in ("careful", "baseline")]
@@ -105,7 +106,8 @@ def test_no_trick_is_called_green(bench: Path, trick: str) -> None:
 
 
 @pytest.mark.slow
-def test_an_honest_agent_that_adds_tests_and_a_conftest_is_green(bench: Path) -> None:
+def test_an_honest_agent_that_adds_tests_and_a_conftest_is_green(shared_bench: Path) -> None:
+    bench = shared_bench
     calls = [
         call("write_file", path="conftest.py", content="import pytest\n"),
         call("write_file", path="tests_of_mine/test_more.py", content="def test_more():\n    assert True\n"),

@@ -15,8 +15,9 @@ from crucible.store.writes import Store
 from crucible.transcript.events import EVENT, Answered, Decided, Ended, Replied, Started
 
 
-@pytest.fixture
-def ran(bench: Path):  # type: ignore[no-untyped-def] # a generator fixture
+@pytest.fixture(scope="module")
+def ran(shared_bench: Path):  # type: ignore[no-untyped-def] # a generator fixture
+    bench = shared_bench
     settings = load_settings(bench)
     options = Options(names=("first-bug",), blocks=1, seed=1, rehearse=True)
     said: list[str] = []
