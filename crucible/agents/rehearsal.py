@@ -99,7 +99,8 @@ def load_rehearsal(path: Path, arms: Sequence[str]) -> Rehearsal:
         rehearsal = Rehearsal.model_validate(yaml.safe_load(path.read_text("utf-8")))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        raise ScenarioError([Problem(str(path), mark.line + 1 if mark else 1, f"not YAML: {error}")]) from None
+        what = getattr(error, "problem", None) or str(error)
+        raise ScenarioError([Problem(str(path), mark.line + 1 if mark else 1, f"not YAML: {what}")]) from None
     except ValidationError as error:
         problems = [Problem(str(path), 1, f"{'.'.join(map(str, e['loc']))}: {e['msg']}") for e in error.errors()]
         raise ScenarioError(problems) from None

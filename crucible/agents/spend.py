@@ -30,6 +30,7 @@ class Spend:
     _started: float | None = None
     _growth: float = field(default=1.0)
     _last_estimate: int = 0
+    _last_ceiling: float = 0.0
 
     def start(self) -> None:
         """The clock runs from the first model call."""
@@ -59,6 +60,7 @@ class Spend:
             return over
         if self.budget.max_cost_usd is not None:
             cost = next_cost(estimate, LEAST_OUTPUT)
+            self._last_ceiling = next_cost(estimate, output) or 0.0
             if cost is None or self.cost_usd + cost > self.budget.max_cost_usd:
                 return _spent("budget_cost", f"{self.cost_usd:.4f} of {self.budget.max_cost_usd:g} US dollars used")
         return output
@@ -80,12 +82,12 @@ class Spend:
         return _spent("budget_time", f"{self.seconds:.1f} of {self.budget.max_wall_clock_seconds:g} seconds used")
 
     def add(self, reply: Reply) -> None:
-        """Account a reply, before anything in it is looked at."""
+        """Account a reply, before anything in it is looked at. What the provider does not count is charged by the guess."""
         self.turns += 1
         self.waited += reply.waited
         usage = reply.usage
         self.tokens += usage.total if usage.total is not None else self._last_estimate
-        self.cost_usd += usage.cost_usd or 0.0
+        self.cost_usd += self._last_ceiling if usage.cost_usd is None else usage.cost_usd
         if self._last_estimate and usage.total is not None and usage.output is not None and usage.total > usage.output:
             self._growth *= max(0.25, min(4.0, (usage.total - usage.output) / self._last_estimate))
 

@@ -22,10 +22,15 @@ class _Attempt:
     began: float
     turn: int = 0
     calls: int = 0
-    tokens: int = 0
-    cost: float | None = 0.0
+    tokens: float | None = 0
+    cost: float | None = 0
     doing: str = "starting"
-    ended: str | None = None
+
+    @property
+    def spent(self) -> str:
+        """Tokens and cost; what a provider does not say is unknown, not left out of a sum."""
+        tokens = "tokens unknown" if self.tokens is None else f"{self.tokens:,.0f} tokens"
+        return f"{tokens}, {'cost unknown' if self.cost is None else f'${self.cost:.4f}'}"
 
 
 class Watch:
@@ -54,10 +59,8 @@ class Watch:
         match event:
             case Replied():
                 attempt.turn = event.turn
-                attempt.tokens += sum(
-                    filter(None, (event.input_uncached, event.input_cached, event.cache_write, event.output))
-                )
-                attempt.cost = None if event.cost_usd is None or attempt.cost is None else attempt.cost + event.cost_usd
+                attempt.tokens = _plus(attempt.tokens, event.billed)
+                attempt.cost = _plus(attempt.cost, event.cost_usd)
                 attempt.doing = event.tool_calls[0]["name"] if event.tool_calls else "finishing"
             case Answered():
                 attempt.calls += 1
@@ -74,10 +77,10 @@ class Watch:
     def _ended(self, attempt_id: int, attempt: _Attempt, event: Ended) -> None:
         self.done += 1
         del self.attempts[attempt_id]
-        cost = "" if attempt.cost is None else f", ${attempt.cost:.4f}"
+        seconds = monotonic() - attempt.began
         self._say(
             f"attempt {attempt_id} {attempt.label}: {event.ending}, {attempt.turn} turns, {attempt.calls} calls, "
-            f"{attempt.tokens:,} tokens{cost}, {monotonic() - attempt.began:.1f} s"
+            f"{attempt.spent}, {seconds:.1f} s"
         )
 
     def _say(self, text: str) -> None:
@@ -86,14 +89,17 @@ class Watch:
     def _table(self) -> Table:
         table = Table.grid(padding=(0, 2))
         for attempt_id, attempt in self.attempts.items():
-            cost = "cost unknown" if attempt.cost is None else f"${attempt.cost:.4f}"
             table.add_row(
                 f"attempt {attempt_id}",
                 attempt.label,
                 f"turn {attempt.turn}",
-                f"{attempt.tokens:,} tokens",
-                cost,
+                attempt.spent,
                 f"{monotonic() - attempt.began:.0f} s",
                 attempt.doing,
             )
         return table
+
+
+def _plus(total: float | None, part: float | None) -> float | None:
+    """A sum with an unknown part is unknown."""
+    return None if total is None or part is None else total + part

@@ -76,7 +76,8 @@ def _cut(text: str, full: bool) -> str:
 def _change(record: AttemptRecord) -> Iterator[str]:
     a = record.attempt
     yield f"\nChange ({number(a.diff_size, 0)} bytes of diff)"
-    yield from (a.diff or "  nothing was changed").rstrip("\n").split("\n")
+    nothing = "  not known: the attempt did not get that far" if a.diff is None else "  nothing was changed"
+    yield from (a.diff or nothing).rstrip("\n").split("\n")
     for file in record.files:
         if file.left_out:
             yield f"  left out of grading: {file.path} ({file.left_out})"

@@ -83,6 +83,7 @@ class Line:
     turns: int | None
     blocked: int | None
     session: str | None
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,4 +256,5 @@ def _line(block: int, arm: str, attempt: AttemptRow | None, totals: dict[int, To
         turns=attempt.turns if attempt else None,
         blocked=attempt.blocked if attempt else None,
         session=attempt.session if attempt else None,
+        detail=attempt.detail if attempt else "",
     )

@@ -14,6 +14,7 @@ from crucible.report.words import UNKNOWN, dollars, known_of, number, percent, p
 from crucible.stats.one_sample import wilson
 from crucible.store.queries import LeaderboardLine
 
+MOST_REASONS = 3
 REHEARSAL = "REHEARSAL: scripted sessions, no model was asked. It shows the machinery and says nothing about any arm."
 
 
@@ -39,6 +40,8 @@ def marks(comparison: Comparison) -> list[str]:
         said.append(
             f"INCOMPLETE: block {blocks} lacks an attempt that counts; crucible run --resume {comparison.run_id}"
         )
+    reasons = dict.fromkeys(line.detail for line in comparison.lines if line.counted is False)
+    said += [f"NOT COUNTED: {reason}" for reason in list(reasons)[:MOST_REASONS]]
     return said
 
 

@@ -56,7 +56,7 @@ class Recorder:
             for name in ("input_uncached", "input_cached", "cache_write", "output", "reasoning", "cost_usd")
         }
         return sums | {
-            "tokens": _sum([_billed(e) for e in replies]),
+            "tokens": _sum([e.billed for e in replies]),
             "turns": len(replies),
             "tool_calls": sum(isinstance(e, Answered) for e in self.events),
             "blocked": sum(e.action in ("block", "fail") for e in decided),
@@ -74,9 +74,3 @@ def _row(attempt_id: int, seq: int, event: Event) -> EventRow:
 def _sum(values: list[Any]) -> Any:
     """The sum, or None when any part is unknown or there is none."""
     return None if not values or any(v is None for v in values) else sum(values)
-
-
-def _billed(reply: Replied) -> int | None:
-    if reply.input_uncached is None or reply.output is None:
-        return None
-    return reply.input_uncached + (reply.input_cached or 0) + (reply.cache_write or 0) + reply.output

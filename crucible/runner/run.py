@@ -145,10 +145,12 @@ class _Execution:
                 return
 
     def _over_cost(self) -> bool:
-        if self.max_cost is None:
+        if self.max_cost is None or self.bench.rehearsal:
             return False
-        dollars, _ = spent(self.bench.store, self.bench.run_id)
-        if dollars >= self.max_cost:
+        dollars, unknown = spent(self.bench.store, self.bench.run_id)
+        if unknown:
+            self.result.stopped = f"the cost of {unknown} attempts is unknown, so the limit cannot be kept"
+        elif dollars >= self.max_cost:
             self.result.stopped = f"{dollars:.4f} of {self.max_cost:g} US dollars used"
         return self.result.stopped is not None
 

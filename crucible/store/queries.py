@@ -227,11 +227,10 @@ def unjudged(store: Store, run_id: int, judge_id: str, scenario_hash: str) -> li
 
 
 def spent(store: Store, run_id: int) -> tuple[float, int]:
-    """US dollars a run's attempts cost as far as known, retries included, and how many attempts have no known cost."""
+    """US dollars a run's attempts cost as far as known, retries included, and how many that got a reply have no known cost."""
     with store.reading() as session:
-        costs = session.exec(
-            select(AttemptRow.cost_usd).where(AttemptRow.run_id == run_id, col(AttemptRow.ending).is_not(None))
-        ).all()
+        replied = select(AttemptRow.cost_usd).where(AttemptRow.run_id == run_id, col(AttemptRow.turns) > 0)
+        costs = session.exec(replied).all()
         return sum(c for c in costs if c is not None), sum(c is None for c in costs)
 
 

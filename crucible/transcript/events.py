@@ -49,6 +49,13 @@ class Replied(_Event):
     waited_seconds: float = Field(description="Time spent waiting for retries; not charged to the wall clock.")
     finish_reason: str | None = None
 
+    @property
+    def billed(self) -> int | None:
+        """Billed tokens, input plus output, each once; None when the provider did not count them."""
+        if self.input_uncached is None or self.output is None:
+            return None
+        return self.input_uncached + (self.input_cached or 0) + (self.cache_write or 0) + self.output
+
 
 class Decided(_Event):
     """A policy had something to say about a call."""

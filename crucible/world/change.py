@@ -13,8 +13,6 @@ from crucible.errors import SandboxError
 from crucible.world.tree import Entry, entry_at, file_hash, is_junk, read_state, walk
 from crucible.world.types import Change, ChangeStatus, FileChange, FileState, Limits, Snapshot
 
-CHANGE_BYTES = 256 * 1024 * 1024
-"""Bytes of file data one change holds in all; beyond it only hashes are. Modified files come first, then small ones."""
 _OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
 _UNREADABLE = (".overlay.redirect", ".overlay.metacopy")
 
@@ -79,7 +77,7 @@ class _Found:
         before = {p: entry_at(self._snapshot.root, p) for p in self.known & (self.gone | self.now.keys())}
         pairs = [_Pair(p, before.get(p), self.now.get(p)) for p in before.keys() | self.now.keys()]
         differing = [pair for pair in pairs if not pair.is_same()]
-        reader = _Reader(limits.file_data_bytes)
+        reader = _Reader(limits)
         files = [pair.change(reader) for pair in sorted(differing, key=_Pair.worth)]
         return Change(tuple(_with_renames(files)), tuple(sorted(self.junk)))
 
@@ -109,11 +107,11 @@ class _Pair:
 
 
 class _Reader:
-    """Reads states and holds their bytes, one file and all files together up to a size."""
+    """Reads states and holds their bytes, one file and all files together up to a size; beyond it only hashes."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._room = CHANGE_BYTES
+    def __init__(self, limits: Limits) -> None:
+        self._most = limits.file_data_bytes
+        self._room = limits.change_data_bytes
 
     def read(self, entry: Entry | None) -> FileState | None:
         if entry is None:

@@ -83,14 +83,16 @@ class Limits:
     """What one world may use. Sizes in bytes, times in seconds. Limits on memory and processes belong here too.
 
     `call_seconds`: one tool call. `output_bytes`: what is kept of one output. `drain_bytes`: a command that writes
-    more is ended. `file_data_bytes`: a larger file is in a change by hash only. `file_bytes`: the largest file
-    anything inside can make.
+    more is ended. `file_data_bytes`: a larger file is in a change by hash only. `change_data_bytes`:
+    bytes a whole change holds; modified files come first, then small ones. `file_bytes`: the largest file anything inside
+    can make.
     """
 
     call_seconds: float = 120.0
     output_bytes: int = 32 * 1024
     drain_bytes: int = 64 * 1024 * 1024
     file_data_bytes: int = 4 * 1024 * 1024
+    change_data_bytes: int = 256 * 1024 * 1024
     file_bytes: int = 2 * 1024 * 1024 * 1024
 
 

@@ -93,3 +93,10 @@ def test_both_arms_are_told_the_budget_in_the_same_words() -> None:
     budget = Budget(max_turns=3, max_total_tokens=60000, max_wall_clock_seconds=300, max_cost_usd=0.5)
     assert "3 replies, 60,000 tokens in all" in told_budget(budget)
     assert "300 seconds, 0.5 US dollars" in told_budget(budget)
+
+
+def test_a_reply_whose_cost_is_not_known_is_charged_at_its_ceiling() -> None:
+    spend = Spend(Budget(max_cost_usd=1.0))
+    assert not isinstance(spend.before_call(100, lambda _i, _o: 0.6), Ending)
+    spend.add(reply(cost=None))
+    assert "budget_cost" == getattr(spend.before_call(100, lambda _i, _o: 0.6), "what", None)

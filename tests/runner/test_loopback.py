@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from crucible.llm.loopback import Answer, Calls, Counts, LoopbackServer, Status, Text
+from crucible.report.attempt import attempt_text
 from crucible.report.comparison import comparisons
 from crucible.runner.command import Options, choose, rejudge, start
 from crucible.runner.judge import JudgeChoice
@@ -100,6 +101,11 @@ def test_a_dead_provider_counts_for_no_arm_and_the_run_can_go_on(bench: Path) ->
         assert (1, 2) == comparison.incomplete_blocks
         assert comparison.difference is None
         assert "not tested" == comparison.verdict.word
+        refused = next(line for line in comparison.lines if line.arm == "baseline")
+        assert "openai/down" in refused.detail
+        shown = queries.attempt_record(store, refused.attempt_id or 0)
+        assert shown is not None
+        assert "not known: the attempt did not get that far" in attempt_text(shown)
         assert [("incomplete", 2, 4)] == [(r.status, done, planned) for r, _, planned, done in queries.runs(store)]
 
 
@@ -127,3 +133,14 @@ def test_a_cost_limit_stops_the_run_between_attempts(bench: Path) -> None:
         assert "of 0.0005 US dollars used" in (result.stopped or "")
         assert 2 == len(result.made)
         assert ["stopped"] == [r.status for r, *_ in queries.runs(store)]
+
+
+def test_a_cost_limit_that_cannot_be_kept_stops_the_run(bench: Path) -> None:
+    def uncounted(_: dict[str, Any]) -> Answer:
+        return Text("Done.", usage=None)
+
+    with LoopbackServer({"solver": uncounted, "breaker": uncounted, "judge": judge}) as server:
+        store, result = run(bench, server, max_cost=5.0)
+    store.close()
+    assert 1 == len(result.made)
+    assert "the cost of 1 attempts is unknown" in (result.stopped or "")

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crucible.errors import SandboxError
-from crucible.world import change as reading
 from crucible.world.tree import is_junk
 from crucible.world.types import Change, FileChange, FileState, Limits, SandboxMode, World
 
@@ -225,9 +224,9 @@ def test_a_file_over_the_cap_is_known_by_hash_and_left_out_when_applied(mode: Sa
     assert {("small", "add")} == summary(applied)
 
 
-def test_bytes_are_held_for_modified_and_small_files_first(sandboxed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "CHANGE_BYTES", 100)
-    change = sandboxed.run(does("head -c 90 /dev/zero > a-big; echo x > z-small; echo y >> README.md"))
+def test_bytes_are_held_for_modified_and_small_files_first(sandboxed) -> None:
+    script = does("head -c 90 /dev/zero > a-big; echo x > z-small; echo y >> README.md")
+    change = sandboxed.run(script, limits=Limits(change_data_bytes=100))
     held = {f.path: f.after.data is not None for f in change.files}
     assert held == {"README.md": True, "a-big": False, "z-small": True}
 
