@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, Column, Index, LargeBinary, UniqueConstraint
+from sqlalchemy import JSON, Column, Index, LargeBinary, UniqueConstraint, false
 from sqlmodel import Field, SQLModel
+
+
+def _empty_list() -> Column[Any]:
+    return Column(JSON, nullable=False, server_default="[]")
 
 
 class ScenarioRow(SQLModel, table=True):
@@ -24,7 +28,11 @@ class ScenarioRow(SQLModel, table=True):
 
 
 class ValidationRow(SQLModel, table=True):
-    """One check that a scenario is red as it stands and green with its reference. The latest one counts."""
+    """One check that a scenario is red as it stands and green with its reference. The latest one counts.
+
+    `repeats`: how often each state was tested. `quarantined`: tests that changed their result, left out of every verdict.
+    `controlled`: tests that a negative control (wrong expected values) turns red, as it must.
+    """
 
     __tablename__ = "validation"
     id: int | None = Field(default=None, primary_key=True)
@@ -39,10 +47,18 @@ class ValidationRow(SQLModel, table=True):
     passing_before: list[str] = Field(sa_column=Column(JSON, nullable=False))
     seconds: float
     canary: str | None = None
+    repeats: int = Field(default=2, sa_column_kwargs={"server_default": "2"})
+    quarantined: list[str] = Field(default_factory=list, sa_column=_empty_list())
+    controlled: list[str] = Field(default_factory=list, sa_column=_empty_list())
 
 
 class RunRow(SQLModel, table=True):
-    """One `crucible run`: a stored plan of attempts. `owner` is the host and process that last worked on it."""
+    """One `crucible run`: a stored plan of attempts. `owner` is the host and process that last worked on it.
+
+    Declared before the first attempt: `primary_metric` (pass_rate or score) is what the verdict is about, `margin` (a share
+    of attempts, or score points) what counts as equivalent, `sequential` whether the run may stop before `blocks` is
+    reached. `kind` is comparison, or aa for an arm against itself; `suite` names the nightly suite a run belongs to.
+    """
 
     __tablename__ = "run"
     id: int | None = Field(default=None, primary_key=True)
@@ -61,6 +77,11 @@ class RunRow(SQLModel, table=True):
     version: str
     bench: str
     owner: str | None = None
+    kind: str = Field(default="comparison", sa_column_kwargs={"server_default": "comparison"})
+    primary_metric: str = Field(default="pass_rate", sa_column_kwargs={"server_default": "pass_rate"})
+    margin: float = Field(default=0.10, sa_column_kwargs={"server_default": "0.1"})
+    sequential: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    suite: str | None = Field(default=None, index=True)
 
 
 class PlannedRow(SQLModel, table=True):
@@ -135,6 +156,53 @@ class AttemptRow(SQLModel, table=True):
     )
 
 
+class FlagRow(SQLModel, table=True):
+    """Something a reader must know of an attempt beside its score, with the call that did it where one is known.
+
+    `kind`: history (read for earlier versions), grader (looked for what grades it), judge (text addressed to a judge),
+    limit (a limit of the sandbox was met), survivor (a process outlived the attempt and was ended).
+    """
+
+    __tablename__ = "flag"
+    attempt_id: int = Field(foreign_key="attempt.id", primary_key=True)
+    seq: int = Field(primary_key=True)
+    kind: str
+    turn: int
+    call_id: str
+    detail: str
+
+
+class LookRow(SQLModel, table=True):
+    """One look at a run that may stop early: after `pairs` attempts of each arm on one scenario, what was decided.
+
+    `z` is the statistic, `boundary` what it had to reach; `decision` is continue, decided or futile.
+    """
+
+    __tablename__ = "look"
+    run_id: int = Field(foreign_key="run.id", primary_key=True)
+    scenario_hash: str = Field(foreign_key="scenario.hash", primary_key=True)
+    pairs: int = Field(primary_key=True)
+    passed_treatment: int
+    passed_baseline: int
+    z: float
+    boundary: float | None
+    decision: str
+    at: str
+
+
+class LabelRow(SQLModel, table=True):
+    """What a person said of one dimension of one attempt, blind to its arm: 0 to 5, or NULL for "cannot say"."""
+
+    __tablename__ = "label"
+    id: int | None = Field(default=None, primary_key=True)
+    attempt_id: int = Field(foreign_key="attempt.id", index=True)
+    dimension: str
+    value: int | None
+    labeller: str
+    created_at: str
+    seconds: float | None = None
+
+
 class EventRow(SQLModel, table=True):
     """One event of a transcript, in order; `data` is the event as JSON text."""
 
@@ -166,7 +234,10 @@ class ChangedFileRow(SQLModel, table=True):
 
 
 class TestReportRow(SQLModel, table=True):
-    """What the suite said about an attempt's result in a clean copy."""
+    """What the suite said about an attempt's result in a clean copy.
+
+    `control`: tests that passed although their expected values were wrong; NULL where no such control was made.
+    """
 
     __tablename__ = "test_report"
     attempt_id: int = Field(foreign_key="attempt.id", primary_key=True)
@@ -180,6 +251,7 @@ class TestReportRow(SQLModel, table=True):
     missing: list[str] = Field(sa_column=Column(JSON, nullable=False))
     detail: str
     output: str
+    control: list[str] | None = Field(default=None, sa_column=Column(JSON))
 
 
 class JudgeRow(SQLModel, table=True):
