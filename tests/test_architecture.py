@@ -15,6 +15,7 @@ import crucible
 PACKAGE = Path(crucible.__file__).parent
 LAYERS = [
     "cli",
+    "selftest",
     "web",
     "report",
     "runner",
