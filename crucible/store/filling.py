@@ -54,10 +54,11 @@ def fill_run(store: Store, scenarios: Mapping[str, Arms], baseline: str, **run: 
     """Store a finished run of attempts by scenario and arm, block after block; its id.
 
     `run` are columns of the run row, such as `primary_metric` or `sequential`. Arms may differ in length: the plan has
-    the longest. Each scenario needs exactly two arms, one of them the baseline.
+    `blocks`, or the longest. Each scenario needs exactly two arms, one of them the baseline.
     """
     store.ensure(JudgeRow(id=JUDGE, model="facts", samples=0, prompt_hash="", rubric_hash="", created_at=now()))
-    blocks = max((len(attempts) for arms in scenarios.values() for attempts in arms.values()), default=0)
+    longest = max((len(attempts) for arms in scenarios.values() for attempts in arms.values()), default=0)
+    blocks = int(run.get("blocks", longest))
     defaults: dict[str, Any] = {
         "created_at": now(), "status": "done", "rehearsal": False, "seed": 0, "blocks": blocks, "sandbox": "overlay",
         "judge": "facts", "judge_samples": 1, "parallel": 1, "version": "0", "bench": ".",
