@@ -7,19 +7,24 @@ import os
 import secrets
 import stat
 from abc import ABC, abstractmethod
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from crucible.errors import FixtureError, SandboxError
 from crucible.world.applying import apply_change
 from crucible.world.client import Frame, ToolboxClient
+from crucible.world.disk import Disk
 from crucible.world.sandbox import WORKSPACE
 from crucible.world.scratch import WorldFolder
 from crucible.world.tree import entry_at
-from crucible.world.types import Change, Execution, SandboxMode, ToolOutcome, WorldSpec
+from crucible.world.types import Change, Execution, LimitName, SandboxMode, ToolOutcome, WorldSpec
 
 LARGEST_REPORT = 64 * 1024 * 1024
 """Bytes of the largest file that is read from outside."""
+MOST_SURVIVORS = 10
+_SURVIVOR_SECONDS = 2.0
 
 
 class ToolboxWorld(ABC):
@@ -35,10 +40,22 @@ class ToolboxWorld(ABC):
         self._toolbox: ToolboxClient | None = None
         self._token = secrets.token_hex(8)
         self._report_fd: int | None = None
+        self._disk: Disk | None = None
+        self._disk_watch: asyncio.Task[None] | None = None
+        self._survivors: tuple[str, ...] = ()
+        self._limits_hit: dict[LimitName, None] = {}
 
     @abstractmethod
     async def _start(self, folder: Path) -> ToolboxClient:
         """Reset the workspace in `folder` and start the toolbox."""
+
+    @abstractmethod
+    def _written(self, folder: Path) -> tuple[Path, ...]:
+        """The folders in which everything lies that the world's processes write to disk."""
+
+    @abstractmethod
+    def _say_full(self) -> None:
+        """Send the toolbox SIGUSR1: the disk is full, and everything running has to end."""
 
     @abstractmethod
     def _read_change(self, folder: Path) -> Change:
@@ -69,6 +86,8 @@ class ToolboxWorld(ABC):
             self._folder = WorldFolder(self._base)
             (self.folder / "reports").mkdir()
             self._toolbox = await self._start(self.folder)
+            self._disk = await asyncio.to_thread(Disk, self._written(self.folder), self.spec.limits.disk_bytes)
+            self._disk_watch = asyncio.create_task(self._disk.watch(self._say_full))
         except OSError as error:
             await self.close()
             raise SandboxError(f"the world cannot be made in {self._base}: {error}") from error
@@ -79,7 +98,11 @@ class ToolboxWorld(ABC):
     async def call(self, tool: str, arguments: dict[str, Any]) -> ToolOutcome:
         """See World.call."""
         answer = await self._ask({"tool": tool, "arguments": arguments}, self.spec.limits.call_seconds)
-        return _outcome(answer)
+        outcome = _outcome(answer)
+        if self._is_full:
+            note = f"[full: {self.spec.limits.disk_bytes} bytes on disk; nothing can be written until some are deleted]"
+            return replace(outcome, text=f"{outcome.text}\n{note}")
+        return outcome
 
     async def resolve(self, path: str) -> str:
         """See World.resolve."""
@@ -101,7 +124,7 @@ class ToolboxWorld(ABC):
         answer = await self._operate("execute", {"command": command, "seconds": seconds, "env": env}, seconds)
         if not answer["ok"]:
             raise SandboxError(f"the command could not be started: {answer['text']}")
-        return Execution(answer["exit_code"], answer["text"], answer["size"], answer["seconds"])
+        return Execution(answer["exit_code"], answer["text"], answer["size"], answer["seconds"], answer["limit"])
 
     async def read_outside(self, name: str) -> bytes | None:
         """See World.read_outside."""
@@ -109,11 +132,22 @@ class ToolboxWorld(ABC):
             return None
         return _read_plain(name, self._report_fd)
 
+    @property
+    def survivors(self) -> tuple[str, ...]:
+        """See World.survivors."""
+        return self._survivors
+
+    @property
+    def limits_hit(self) -> tuple[LimitName, ...]:
+        """See World.limits_hit."""
+        return tuple(self._limits_hit)
+
     async def change(self) -> Change:
         """See World.change."""
         folder = self.folder
         if self._toolbox is not None:
-            await self._toolbox.end()
+            await self._look_once_more(self._toolbox)
+            await self._end(self._toolbox)
         try:
             return await asyncio.to_thread(self._read_change, folder)
         except OSError as error:
@@ -122,7 +156,7 @@ class ToolboxWorld(ABC):
     async def close(self) -> None:
         """See World.close."""
         if self._toolbox is not None:
-            await self._toolbox.end()
+            await self._end(self._toolbox)
             self._toolbox = None
         if self._report_fd is not None:
             os.close(self._report_fd)
@@ -135,9 +169,37 @@ class ToolboxWorld(ABC):
         return await self._ask({"operation": operation, "arguments": arguments}, seconds)
 
     async def _ask(self, request: Frame, seconds: float) -> Frame:
-        if self._toolbox is None:
+        """One answer, with the limit that it has to name: what stopped it, else what came before, else a full disk."""
+        if self._toolbox is None or self._disk is None:
             raise SandboxError("the world is not open")
-        return await self._toolbox.ask(request, seconds)
+        answer = await self._toolbox.ask({**request, "full": await self._disk.look()}, seconds)
+        full: list[LimitName] = ["disk"] if await self._disk.look() else []
+        self._limits_hit.update(dict.fromkeys([*answer["limits"], *full]))
+        limit = (answer["limits"] or full or [None])[-1]
+        return {**answer, "limit": limit}
+
+    async def _look_once_more(self, toolbox: ToolboxClient) -> None:
+        """Who is still alive, and what was exceeded since the last call. A toolbox that is gone has nothing to tell."""
+        with suppress(SandboxError):
+            request = {"operation": "processes", "arguments": {"most": MOST_SURVIVORS}}
+            answer = await toolbox.ask(request, _SURVIVOR_SECONDS, grace=0)
+            self._survivors = tuple(answer["names"])
+            self._limits_hit.update(dict.fromkeys(answer["limits"]))
+        if self._disk is not None:
+            with suppress(SandboxError):  # the change is worth more than the measure
+                await self._disk.measure()
+            self._limits_hit.update({"disk": None} if self._disk.is_full else {})
+
+    async def _end(self, toolbox: ToolboxClient) -> None:
+        if self._disk_watch is not None:
+            self._disk_watch.cancel()
+            await asyncio.wait([self._disk_watch])
+            self._disk_watch = None
+        await toolbox.end()
+
+    @property
+    def _is_full(self) -> bool:
+        return self._disk is not None and self._disk.is_full
 
     def _make_report_folder(self) -> None:
         """Held open: whatever is put in its place later, this folder is the one that is read."""
@@ -180,4 +242,5 @@ def _outcome(answer: Frame) -> ToolOutcome:
         seconds=answer["seconds"],
         exit_code=answer.get("exit_code"),
         timed_out=answer.get("timed_out", False),
+        limit=answer["limit"],
     )

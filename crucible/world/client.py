@@ -8,6 +8,7 @@ import json
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ class ToolboxClient:
             raise
         return client
 
-    async def ask(self, request: Frame, seconds: float) -> Frame:
+    async def ask(self, request: Frame, seconds: float, grace: float = GRACE_SECONDS) -> Frame:
         """The result of one request, within `seconds` and a grace. Raises SandboxError when there is none."""
         async with self._turn:
             if self._gone is not None:
@@ -84,16 +85,21 @@ class ToolboxClient:
             what = str(request.get("tool") or request.get("operation"))
             self._gone = f"{what} was interrupted"  # until it is known to be otherwise
             try:
-                async with asyncio.timeout(seconds + GRACE_SECONDS):
+                async with asyncio.timeout(seconds + grace):
                     answer = await self._exchange(frames.pack(request))
             except TimeoutError:
-                self._gone = f"{what} did not answer within {seconds + GRACE_SECONDS:g} seconds"
+                self._gone = f"{what} did not answer within {seconds + grace:g} seconds"
             except (OSError, EOFError, ValueError) as error:
                 self._gone = f"the toolbox died during {what}: {self._said() or error}"
             else:
                 self._gone = None
                 return answer
             raise SandboxError(self._gone)
+
+    def signal(self, number: int) -> None:
+        """Send the process a signal; nothing when it has ended."""
+        with suppress(ProcessLookupError):
+            self._process.send_signal(number)
 
     async def end(self) -> None:
         """End the toolbox and everything it started. Safe to call again."""
@@ -136,13 +142,10 @@ def toolbox_package() -> Path:
     return package
 
 
-def toolbox_command(python: Path, folder: str, root: str, limits: Limits) -> list[str]:
-    """How the toolbox is started: isolated, from the package in `folder`, for the workspace at `root`."""
-    options = {
-        "root": root,
-        "call_seconds": limits.call_seconds,
-        "output_bytes": limits.output_bytes,
-        "drain_bytes": limits.drain_bytes,
-        "file_bytes": limits.file_bytes,
-    }
+def toolbox_command(python: Path, folder: str, root: str, limits: Limits, tmpfs: Sequence[str] | None) -> list[str]:
+    """How the toolbox is started: isolated, from the package in `folder`, for the workspace at `root`.
+
+    `tmpfs`: the folders of a sandbox that lie in memory; None says that there is no sandbox.
+    """
+    options = {"root": root, "sandboxed": tmpfs is not None, "tmpfs": list(tmpfs or ()), **asdict(limits)}
     return [str(python), *("-I", "-S", "-B", "-c"), _BOOT.format(folder=folder), json.dumps(options)]

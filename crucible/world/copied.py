@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import sys
 from asyncio.subprocess import Process
 from dataclasses import replace
@@ -42,7 +43,7 @@ class CopyWorld(ToolboxWorld):
         for name in ("home", "tmp"):
             (folder / name).mkdir()
         return await ToolboxClient.start(
-            toolbox_command(base_interpreter(), str(toolbox_package().parent), str(self._root), self.spec.limits),
+            toolbox_command(base_interpreter(), str(toolbox_package().parent), str(self._root), self.spec.limits, None),
             folder / "stderr",
             self._kill,
             env=self._environment(folder),
@@ -69,6 +70,13 @@ class CopyWorld(ToolboxWorld):
         root = process.pid if process.returncode is None else None
         await asyncio.to_thread(end_all, root, self._token)
         await process.wait()
+
+    def _say_full(self) -> None:
+        if self._toolbox is not None:
+            self._toolbox.signal(signal.SIGUSR1)
+
+    def _written(self, folder: Path) -> tuple[Path, ...]:
+        return (folder,)
 
     def _read_change(self, folder: Path) -> Change:
         return read_copy(self.spec.snapshot, folder / "workspace", self.spec.limits)

@@ -14,7 +14,7 @@ from crucible.world.base import ToolboxWorld
 from crucible.world.change import read_overlay
 from crucible.world.client import ToolboxClient, toolbox_command, toolbox_package
 from crucible.world.python_env import PythonHome, base_folders, base_interpreter, own_python, user_python
-from crucible.world.sandbox import OURS, WORKSPACE, Sandbox, descriptor_of, is_in_system
+from crucible.world.sandbox import IN_MEMORY, OURS, WORKSPACE, Sandbox, descriptor_of, is_in_system
 from crucible.world.types import Change, SandboxMode, WorldSpec
 
 END_SECONDS = 10.0
@@ -39,7 +39,7 @@ class OverlayWorld(ToolboxWorld):
         sandbox.prepare()
         info = os.open(folder / "info", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         arguments = descriptor_of([*sandbox.arguments(), "--info-fd", str(info)])
-        command = toolbox_command(base_interpreter(), OURS, WORKSPACE, self.spec.limits)
+        command = toolbox_command(base_interpreter(), OURS, WORKSPACE, self.spec.limits, IN_MEMORY)
         try:
             client = await ToolboxClient.start(
                 [str(self._bwrap), "--args", str(arguments), "--", *command],
@@ -71,6 +71,7 @@ class OverlayWorld(ToolboxWorld):
             writable=((folder / "reports", self._reports),),
             path=(f"{seen_as}/bin", *map(_programs, self.spec.toolchain)),
             network=self.spec.network,
+            memory_bytes=self.spec.limits.memory_bytes,
         )
 
     def _python(self) -> tuple[PythonHome, str]:
@@ -95,6 +96,14 @@ class OverlayWorld(ToolboxWorld):
         except TimeoutError:
             _kill_group(process)
             await process.wait()
+
+    def _say_full(self) -> None:
+        if self._first is not None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._first, signal.SIGUSR1)
+
+    def _written(self, folder: Path) -> tuple[Path, ...]:
+        return (folder / "upper", folder / "reports")
 
     def _read_change(self, folder: Path) -> Change:
         return read_overlay(self.spec.snapshot, folder / "upper", self.spec.limits)

@@ -7,10 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from crucible.world.types import Limits
+
 WORKSPACE = "/workspace"
 OURS = "/opt/crucible"
 """Where the sandbox sees what belongs to the harness."""
 HOME = "/home/agent"
+IN_MEMORY = ("/tmp", HOME, "/dev/shm")  # noqa: S108 (inside, and private)
+"""Folders that lie in memory and that everything inside can write."""
 SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
 _USER_ID = "1000"
 _SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -49,6 +53,7 @@ class Sandbox:
     writable: tuple[tuple[Path, str], ...] = ()
     path: tuple[str, ...] = ()
     network: bool = False
+    memory_bytes: int = Limits().memory_bytes
 
     def prepare(self) -> None:
         """Make the folders and the small files of /etc that the arguments name. Raises OSError."""
@@ -65,7 +70,7 @@ class Sandbox:
             *_system(),
             *self._etc(),
             *("--proc", "/proc", "--dev", "/dev"),
-            *("--perms", "1777", "--tmpfs", "/tmp", "--perms", "0755", "--tmpfs", HOME),  # noqa: S108 (inside, and private)
+            *self._in_memory(),
             *_binds("--ro-bind", self.read_only),
             *("--overlay-src", str(self.lower), "--overlay", str(self.upper), str(self.work), WORKSPACE),
             *_binds("--ro-bind", [(self.lower / path, f"{WORKSPACE}/{path}") for path in self.protected]),
@@ -73,9 +78,17 @@ class Sandbox:
             *("--remount-ro", "/", "--chdir", WORKSPACE),
         ]
 
+    def _in_memory(self) -> Iterator[str]:
+        """A quarter of the memory each, so that when they are full processes can still be had to empty them."""
+        for folder in IN_MEMORY:
+            mode = "0755" if folder == HOME else "1777"
+            yield from ("--perms", mode, "--size", str(self.memory_bytes // 4), "--tmpfs", folder)
+        yield from ("--remount-ro", "/dev")  # itself in memory, and its owner could write it
+
     def _etc(self) -> Iterator[str]:
         yield from _binds("--ro-bind", [(self.etc / name, f"/etc/{name}") for name in _OWN_ETC])
-        shared = [*_ETC, "resolv.conf"] if self.network else _ETC
+        java = [folder.name for folder in Path("/etc").glob("java-*-openjdk")]  # Debian's, without which none starts
+        shared = [*_ETC, *java, *(["resolv.conf"] if self.network else [])]
         yield from _binds("--ro-bind", [(Path("/etc", n), f"/etc/{n}") for n in shared if Path("/etc", n).exists()])
 
 
@@ -103,9 +116,12 @@ def environment(path: Iterable[str], *, home: str = HOME, temporary: str = "/tmp
 
 
 def _isolation(*, network: bool) -> list[str]:
-    """As process 1 the toolbox cannot be signalled from inside, and with it everything else ends."""
+    """As process 1 the toolbox cannot be signalled from inside, and with it everything else ends.
+
+    No further user namespace: in one, anybody can mount memory that no limit of ours sees.
+    """
     return [
-        "--unshare-all",
+        *("--unshare-all", "--unshare-user", "--disable-userns"),
         *(["--share-net"] if network else []),
         *("--uid", _USER_ID, "--gid", _USER_ID, "--hostname", "crucible"),
         *("--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL"),

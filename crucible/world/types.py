@@ -11,6 +11,8 @@ from typing import Any, Literal, Protocol
 ChangeStatus = Literal["add", "delete", "modify", "rename"]
 FileKind = Literal["file", "symlink"]
 SandboxMode = Literal["overlay", "copy"]
+LimitName = Literal["memory", "processes", "disk", "output", "total_output"]
+"""What a world can use too much of; see Limits for how much that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class ToolOutcome:
 
     `ok` says the tool did what it does: a command that ended by itself is ok whatever its `exit_code` (negative
     for a signal). `restored` names protected paths that were found changed and put back (copy sandbox only).
+    `limit`: what of Limits was exceeded, by this call or in the background since the last one, so that everything
+    running was ended; "disk" also for as long as too much is still there.
     """
 
     ok: bool
@@ -66,34 +70,51 @@ class ToolOutcome:
     exit_code: int | None = None
     timed_out: bool = False
     restored: tuple[str, ...] = ()
+    limit: LimitName | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A command run to its end for grading. `exit_code` is negative for a signal, None when it was stopped by us."""
+    """A command run to its end for grading. `exit_code` is negative for a signal, None when it was stopped by us.
+
+    `limit` is that of ToolOutcome.
+    """
 
     exit_code: int | None
     output: str
     size: int
     seconds: float
+    limit: LimitName | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one world may use. Sizes in bytes, times in seconds. Limits on memory and processes belong here too.
+    """What one world may use. Sizes in bytes, times in seconds.
 
     `call_seconds`: one tool call. `output_bytes`: what is kept of one output. `drain_bytes`: a command that writes
-    more is ended. `file_data_bytes`: a larger file is in a change by hash only. `change_data_bytes`:
-    bytes a whole change holds; modified files come first, then small ones. `file_bytes`: the largest file anything inside
-    can make.
+    more is ended. `total_output_bytes`: the same for all commands of a world together; each later one may still write
+    `output_bytes`. `file_data_bytes`: a larger file
+    is in a change by hash only. `change_data_bytes`: bytes a whole change holds; modified files come first, then small
+    ones.
+
+    For all processes of a world together, watched while they run; more ends every one of them: `memory_bytes`, which
+    what lies in /tmp, the home folder and /dev/shm counts towards (each of them takes a quarter); `processes`, and
+    sixteen times as many threads; `disk_bytes`, what the world adds to its workspace, counted as the larger of a file's
+    length and its blocks, at least 4 KiB each. Refused by the kernel, so that the program sees it: `file_bytes`, the
+    largest file anything inside can make; `open_files`, of one process.
     """
 
     call_seconds: float = 120.0
     output_bytes: int = 32 * 1024
     drain_bytes: int = 64 * 1024 * 1024
+    total_output_bytes: int = 256 * 1024 * 1024
     file_data_bytes: int = 4 * 1024 * 1024
     change_data_bytes: int = 256 * 1024 * 1024
+    memory_bytes: int = 4 * 1024 * 1024 * 1024
+    processes: int = 512
+    disk_bytes: int = 2 * 1024 * 1024 * 1024
     file_bytes: int = 2 * 1024 * 1024 * 1024
+    open_files: int = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +201,17 @@ class World(Protocol):
 
     async def change(self) -> Change:
         """The difference to the fixture, taken by us from outside. Ends every process first: no call works after it."""
+
+    @property
+    def survivors(self) -> tuple[str, ...]:
+        """Names of processes that were still alive when `change` ended them, up to ten; none before that.
+
+        None either where the world was gone already: it takes its processes with it.
+        """
+
+    @property
+    def limits_hit(self) -> tuple[LimitName, ...]:
+        """Every limit that was exceeded in the life of this world, in order, each once; complete after `change`."""
 
     async def close(self) -> None:
         """End every process of this world and free what it used."""

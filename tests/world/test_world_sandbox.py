@@ -18,7 +18,7 @@ from crucible.errors import FixtureError, SandboxError
 from crucible.world import make_world
 from crucible.world.base import ToolboxWorld
 from crucible.world.tree import file_hash, walk
-from crucible.world.types import Limits, ToolOutcome, World, WorldSpec
+from crucible.world.types import Limits, SandboxMode, ToolOutcome, World, WorldSpec
 
 CANARY = "CRUCIBLE_TEST_API_KEY"
 
@@ -260,7 +260,7 @@ def test_no_signal_from_inside_ends_the_toolbox(sandboxed) -> None:
     inside = "[ $(hostname) = crucible ] && [ -d /opt/crucible/toolbox ] && [ ! -e /sys ] && [ $(id -un) = agent ]"
 
     async def body(world: World) -> list[str]:
-        for number in ("TERM", "INT", "ALRM", "HUP", "CHLD", "KILL"):
+        for number in ("TERM", "INT", "ALRM", "HUP", "CHLD", "USR1", "KILL"):
             await bash(world, f"{inside} && kill -{number} 1; {inside} && kill -{number} -1")
         return [(await bash(world, "echo alive")).text, (await world.call("search", {"pattern": "ONE"})).text]
 
@@ -509,9 +509,29 @@ def test_a_graded_command_is_stopped_at_its_own_time_out(sandboxed) -> None:
     assert sandboxed.run(body) == (None, "a\n")
 
 
+@pytest.mark.parametrize("mode", ["overlay", "copy"])
+def test_a_pattern_that_explodes_is_stopped_in_time(mode: SandboxMode, sandboxed) -> None:
+    async def body(world: World) -> ToolOutcome:
+        await world.call("write_file", {"path": "a.txt", "content": "a" * 40 + "!\n"})
+        return await world.call("search", {"pattern": "(a+)+$"})
+
+    outcome = sandboxed.run(body, mode, limits=Limits(call_seconds=0.3))
+    assert (outcome.ok, outcome.timed_out) == (False, True)
+    assert "took too long" in outcome.text
+
+
+def test_a_path_no_file_can_have_is_an_error_result(sandboxed) -> None:
+    async def body(world: World) -> list[bool]:
+        tools = (("read_file", {}), ("write_file", {"content": ""}), ("list_files", {}))
+        paths = ("a\0b", "\ud800", "x" * 5000, "a/" * 3000)
+        return [(await world.call(tool, {"path": path, **more})).ok for path in paths for tool, more in tools]
+
+    assert [False] * 12 == sandboxed.run(body)
+
+
 def test_an_agent_cannot_call_what_is_the_harnesss(sandboxed) -> None:
     async def body(world: World) -> list[str]:
-        return [(await world.call(name, {})).text for name in ("put", "remove", "execute", "resolve")]
+        return [(await world.call(name, {})).text for name in ("put", "execute", "resolve", "processes")]
 
     assert all(text.startswith("no tool") for text in sandboxed.run(body))
 

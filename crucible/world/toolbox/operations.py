@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 import math
 import os
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 
 from . import placing, search, shell
 from .files import ToolError, Workspace
-from .shell import ignore
+from .limits import Limits
+from .watch import LateError, Watch
 
 TYPE_CHECKING = False  # typing itself is slow to import, and this program starts once per attempt
 if TYPE_CHECKING:
@@ -43,11 +43,13 @@ _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or 
 class Operations:
     """The workspace, its limits, and everything that can be asked of them."""
 
-    def __init__(self, root: str, *, call_seconds: float, output_bytes: int, drain_bytes: int) -> None:
-        self._workspace = Workspace(root, output_bytes=output_bytes)
-        self._seconds = call_seconds
-        self._keep = output_bytes
-        self._drain = drain_bytes
+    def __init__(self, root: str, limits: Limits, watch: Watch) -> None:
+        self._workspace = Workspace(root, output_bytes=limits.output_bytes)
+        self._seconds = limits.call_seconds
+        self._limits = limits
+        self._watch = watch
+        self._written = 0
+        self._is_full = False
         self._tools: dict[str, Callable[..., Frame]] = {
             "read_file": self._read_file,
             "write_file": self._write_file,
@@ -61,40 +63,57 @@ class Operations:
             "remove": self._remove,
             "put": self._put,
             "execute": self._execute,
+            "processes": self._processes,
         }
 
     def answer(self, request: Frame) -> Frame:
-        """The result of one request. What goes wrong on the tool's side is a result too."""
+        """The result of one request. What goes wrong on the tool's side is a result too.
+
+        `full` in a request says that the disk is. `limits` in the result are those exceeded since they were last told.
+        """
         started = time.monotonic()
+        self._is_full = request.get("full", False)
+        told = "tool" in request or request["operation"] in ("execute", "processes")
+        behind = self._watch.take() if told else None
+        with self._watch.call():
+            found = self._found(request)
+        limits = [behind, found.get("limit"), self._watch.take() if told else None]
+        if "tool" in request:
+            notes = [f"[stopped in the background: {self._limits.why(name)}]" for name in (behind, limits[-1]) if name]
+            found["text"] = "\n".join([found["text"], *notes])
+        hit = [name for name in limits if name]
+        return {"ok": True, "text": "", "seconds": time.monotonic() - started, **found, "limits": hit}
+
+    def _found(self, request: Frame) -> Frame:
         arguments = request["arguments"]
         try:
             if "tool" in request:
                 given = checked(request["tool"], arguments)
-                found = self._tools[request["tool"]](**given)
-            else:
-                found = self._internal[request["operation"]](**arguments)
-        except (ToolError, _LateError, OSError, ValueError, MemoryError, RecursionError) as error:
-            found = {"ok": False, "text": _told(error, arguments), "timed_out": isinstance(error, _LateError)}
-        return {"ok": True, "text": "", "seconds": time.monotonic() - started, **found}
+                return self._tools[request["tool"]](**given)
+            return self._internal[request["operation"]](**arguments)
+        except (ToolError, LateError, OSError, ValueError, MemoryError, RecursionError) as error:
+            return {"ok": False, "text": _told(error, arguments), "timed_out": isinstance(error, LateError)}
 
     def _read_file(self, path: str, offset: int = 1, limit: int | None = None) -> Frame:
-        with _within(self._seconds):
+        with self._watch.within(self._seconds):
             text, size = self._workspace.read(path, offset, limit)
         return {"text": text, "size": size}
 
     def _write_file(self, path: str, content: str) -> Frame:
+        self._expect_room()
         return {"text": self._workspace.write(path, content)}
 
     def _edit_file(self, path: str, old: str, new: str, **options: bool) -> Frame:
+        self._expect_room()
         return {"text": self._workspace.edit(path, old, new, everywhere=options.get("all", False))}
 
     def _list_files(self, path: str = ".", glob: str | None = None) -> Frame:
-        with _within(self._seconds):
+        with self._watch.within(self._seconds):
             text, size = search.list_files(self._workspace, path, glob)
         return {"text": text, "size": size}
 
     def _search(self, pattern: str, path: str = ".", glob: str | None = None) -> Frame:
-        with _within(self._seconds):
+        with self._watch.within(self._seconds):
             text, size = search.search(self._workspace, pattern, path, glob)
         return {"text": text, "size": size}
 
@@ -102,22 +121,48 @@ class Operations:
         if not timeout > 0:
             raise ToolError("timeout is in seconds, more than 0")
         seconds = min(timeout, self._seconds)
-        ran = self._run(command, seconds, dict(os.environ))
-        notes = _notes(ran, seconds, self._drain)
-        return {
-            "ok": ran.exit_code is not None,
-            "text": "\n".join([ran.output.text().rstrip("\n") or "[no output]", *notes]),
-            "size": ran.output.size,
-            "exit_code": ran.exit_code,
-            "timed_out": ran.timed_out,
-        }
+        found = self._run(command, seconds, dict(os.environ))
+        note = self._note(found, seconds)
+        text = found["text"].rstrip("\n") or "[no output]"
+        return {**found, "ok": found["exit_code"] is not None, "text": f"{text}\n{note}" if note else text}
 
     def _execute(self, command: str, seconds: float, env: dict[str, str]) -> Frame:
-        ran = self._run(command, seconds, {**os.environ, **env})
-        return {"text": ran.output.text(), "size": ran.output.size, "exit_code": ran.exit_code}
+        return self._run(command, seconds, {**os.environ, **env})
 
-    def _run(self, command: str, seconds: float, env: dict[str, str]) -> shell.Ran:
-        return shell.run(command, seconds, keep=self._keep, drain=self._drain, env=env)
+    def _run(self, command: str, seconds: float, env: dict[str, str]) -> Frame:
+        left = max(self._limits.total_output_bytes - self._written, self._limits.output_bytes)
+        most = min(left, self._limits.drain_bytes)
+        with self._limits.nothing_written() if self._is_full else nullcontext():
+            ran = shell.run(command, seconds, keep=self._limits.output_bytes, drain=most, env=env)
+        self._written += ran.output.size
+        limit = self._watch.take()
+        if ran.flooded and not limit:
+            limit = "output" if left > most else "total_output"
+        return {
+            "text": ran.output.text(),
+            "size": ran.output.size,
+            "exit_code": None if limit else ran.exit_code,
+            "timed_out": ran.timed_out and not limit,
+            "limit": limit,
+        }
+
+    def _note(self, found: Frame, seconds: float) -> str:
+        """What is said below the output of a command that did not just end well."""
+        code = found["exit_code"]
+        if found["limit"]:
+            return f"[stopped: {self._limits.why(found['limit'])}]"
+        if code is None:
+            return f"[stopped: not done after {seconds:g} seconds]"
+        if code:
+            return f"[ended by signal {-code}]" if code < 0 else f"[exit code {code}]"
+        return ""
+
+    def _expect_room(self) -> None:
+        if self._is_full:
+            raise ToolError("nothing was written")
+
+    def _processes(self, most: int) -> Frame:
+        return {"names": self._watch.survivors(most)}
 
     def _resolve(self, path: str) -> Frame:
         real = self._workspace.follow(path)
@@ -154,16 +199,6 @@ def _is_a(value: object, kind: type) -> bool:
     return type(value) is kind
 
 
-def _notes(ran: shell.Ran, seconds: float, drain: int) -> list[str]:
-    if ran.timed_out:
-        return [f"[stopped: not done after {seconds:g} seconds]"]
-    if ran.exit_code is None:
-        return [f"[stopped: it wrote more than {drain} bytes]"]
-    if ran.exit_code < 0:
-        return [f"[ended by signal {-ran.exit_code}]"]
-    return [f"[exit code {ran.exit_code}]"] if ran.exit_code else []
-
-
 def _told(error: Exception, arguments: Mapping[str, Any]) -> str:
     if isinstance(error, ToolError):
         return str(error)
@@ -172,24 +207,3 @@ def _told(error: Exception, arguments: Mapping[str, Any]) -> str:
         is_protected = error.errno in (errno.EROFS, errno.EBUSY)
         return f"{about}: {'protected, cannot be written' if is_protected else error.strerror}"
     return f"{about!r}: {error or type(error).__name__}"
-
-
-class _LateError(Exception):
-    def __str__(self) -> str:
-        return "stopped: took too long"
-
-
-@contextmanager
-def _within(seconds: float) -> Iterator[None]:
-    """Bound what only reads, a regular expression that explodes included: the matcher looks for signals."""
-
-    def stop(*_: object) -> None:
-        raise _LateError
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, ignore)

@@ -26,15 +26,21 @@ def main() -> None:
     os.umask(0o022)
 
     from . import frames, shell
+    from .limits import Limits
     from .operations import Operations
+    from .watch import Watch
 
     options = frames.unpack(sys.argv[1].encode())
-    _limit_files(options.pop("file_bytes"))
+    root = options.pop("root")
+    limits = Limits(**options)
+    limits.impose()
     if sys.platform == "linux":
         _keep_apart()
     shell.prepare()
-    operations = Operations(**options)
-    os.chdir(options["root"])
+    watch = Watch(limits)
+    watch.start()
+    operations = Operations(root, limits, watch)
+    os.chdir(root)
     with os.fdopen(requests, "rb") as pipe:
         while (request := _next(pipe)) is not None:
             _send(results, frames.pack(operations.answer(request)))
@@ -47,13 +53,6 @@ def _private_pipe() -> tuple[int, int]:
     os.dup2(null, 0)
     os.dup2(null, 1)
     return requests, results
-
-
-def _limit_files(file_bytes: int) -> None:
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _keep_apart() -> None:

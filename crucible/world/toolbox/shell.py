@@ -22,10 +22,11 @@ _CHUNK = 1 << 16
 class Ran:
     """How a command ended. `exit_code` is negative for a signal, None when it was stopped by us."""
 
-    def __init__(self, exit_code: int | None, output: Kept, *, timed_out: bool) -> None:
+    def __init__(self, exit_code: int | None, output: Kept, *, timed_out: bool, flooded: bool) -> None:
         self.exit_code = exit_code
         self.output = output
         self.timed_out = timed_out
+        self.flooded = flooded
 
 
 def ignore(*_: object) -> None:
@@ -38,25 +39,36 @@ def prepare() -> None:
     os.set_blocking(read, False)
     os.set_blocking(write, False)
     _Children.wake = read
-    for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGALRM):
+    for number in (signal.SIGCHLD, signal.SIGINT):
         signal.signal(number, ignore)
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
 
 
 def run(command: str, seconds: float, *, keep: int, drain: int, env: dict[str, str]) -> Ran:
     """Run a shell command in the current folder; past `seconds`, or past `drain` bytes of output, it is ended."""
-    call = _Call(command, Kept(keep), drain, env)
-    call.follow(time.monotonic() + seconds)
-    exit_code = call.exit_code  # before the group is ended: a command stopped by us has none
-    timed_out = exit_code is None and not call.flooded
-    call.end_group()
-    return Ran(exit_code, call.output, timed_out=timed_out)
+    _Children.are_followed = True
+    try:
+        call = _Call(command, Kept(keep), drain, env)
+        call.follow(time.monotonic() + seconds)
+        flooded = call.flooded
+        exit_code = None if flooded else call.exit_code  # before the group is ended: one stopped by us has none
+        call.end_group()
+    finally:
+        _Children.are_followed = False
+    return Ran(exit_code, call.output, timed_out=exit_code is None and not flooded, flooded=flooded)
+
+
+def reap_strays() -> None:
+    """Reap what has ended while no command is run, which does it itself; for a signal handler."""
+    if not _Children.are_followed:
+        _Children.reap(0)
 
 
 class _Children:
     """Reaps everything: as process 1 of a sandbox this process inherits all orphans."""
 
     wake = -1
+    are_followed = False
 
     @classmethod
     def clear_wake(cls) -> None:

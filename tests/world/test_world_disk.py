@@ -1,0 +1,81 @@
+"""How much a world has on disk: real folders, with everything in them that could fool the count."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from crucible.world.disk import Disk
+from crucible.world.types import Limits, World
+
+KB = 1024
+
+
+def is_full_after(folder: Path, script: str, limit: int) -> bool:
+    """Whether a world is full once a script ran in its folder."""
+    disk = Disk([folder], limit)
+    subprocess.run(["bash", "-c", script], cwd=folder, check=True)
+    asyncio.run(disk.measure())
+    return disk.is_full
+
+
+@pytest.mark.parametrize(
+    ("script", "size"),
+    [
+        ("head -c 100000 /dev/zero > f", 100_000),
+        ("truncate -s 100000 hole", 100_000),
+        ("for i in $(seq 25); do : > f$i; done", 25 * 4 * KB),
+        ("mkdir d; for i in $(seq 24); do ln -s x d/f$i; done", 25 * 4 * KB),
+        ("head -c 100000 /dev/zero > f; for i in $(seq 9); do ln f g$i; done", 100_000),
+        ("mkdir -p a/b/c; head -c 90000 /dev/zero > a/b/c/f", 90_000 + 3 * 4 * KB),
+    ],
+)
+def test_everything_is_counted_once_and_no_file_for_nothing(script: str, size: int, tmp_path: Path) -> None:
+    for name, limit in (("under", size + 8 * KB), ("over", size)):
+        folder = tmp_path / name
+        folder.mkdir()
+        assert (limit == size) == is_full_after(folder, script, limit)
+
+
+def test_what_was_there_before_does_not_count_and_deleting_frees(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(bytes(100_000))
+    assert not is_full_after(tmp_path, "head -c 40000 /dev/zero > new", 50_000)
+    assert not is_full_after(tmp_path, "rm old; head -c 60000 /dev/zero > newer", 50_000)
+
+
+def test_whiteouts_cost_nothing(sandboxed) -> None:
+    async def body(world: World) -> tuple[str, ...]:
+        await world.call("bash", {"command": "rm -rf README.md run.sh link.py tests/data .gitignore"})
+        await world.change()
+        return world.limits_hit
+
+    assert () == sandboxed.run(body, limits=Limits(disk_bytes=10 * KB))
+
+
+def test_a_tree_deeper_than_a_path_can_be_long_is_counted(tmp_path: Path) -> None:
+    script = (
+        "for i in $(seq 60); do n=$(printf 'd%.0s' $(seq 100)); mkdir $n; cd -P $n 2>/dev/null || cd ./$n; done; "
+        "head -c 300000 /dev/zero > f"
+    )
+    assert is_full_after(tmp_path, script, 60 * 4 * KB + 250_000)
+
+
+def test_a_link_out_of_the_world_is_a_link(tmp_path: Path) -> None:
+    (tmp_path / "host").mkdir()
+    (tmp_path / "host/big").write_bytes(bytes(200_000))
+    folder = tmp_path / "world"
+    folder.mkdir()
+    assert not is_full_after(folder, "ln -s ../host x; ln -s /usr y", 50_000)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+def test_what_cannot_be_looked_into_is_taken_for_what_the_file_system_lost(tmp_path: Path) -> None:
+    script = "mkdir d; head -c 50000000 /dev/zero > d/f; chmod 0 d; sync -f ."
+    try:
+        assert is_full_after(tmp_path, script, 40_000_000)
+    finally:
+        (tmp_path / "d").chmod(0o700)
