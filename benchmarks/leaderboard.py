@@ -47,7 +47,7 @@ def total(n: int) -> dict[str, object]:
     """Its total."""
     return {
         "attempt_id": n + 1, "judge_id": "j", "seq": n + 1, "value": n % 100 / 100, "partial": None,
-        "weight_scored": 1.0, "missing": [], "cuts": [], "scenario": f"s{n % 10}", "arm": "ab"[n // 10 % 2],
+        "weight_scored": 1.0, "missing": [], "cuts": [], "scenario": f"s{n % 10}", "scenario_hash": f"h{n % 10}", "arm": "ab"[n // 10 % 2],
         "model": f"m{n // 20 % 2}", "rehearsal": False,
     }  # fmt: skip
 

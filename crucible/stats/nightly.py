@@ -20,6 +20,8 @@ DROPS = (0.1, 0.2, 0.4)
 """Drops of the rate that are listened for, with equal weight."""
 LOWEST = 0.01
 """A rate that a drop leads to is taken as at least this: a chance of 0 would forget everything at the first pass."""
+MOST_LOG = 600.0
+"""Evidence beyond it, far above any threshold, is held there: it can only be too small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,9 @@ def after_night(detector: Detector, passes: int, attempts: int) -> Detector:
     """The detector after one more night, from what it was and that night's counts alone."""
     passes, attempts = _checks.counts(passes, attempts)
     ratios = [_likelihood_ratio(passes, attempts, detector.base, drop) for drop in DROPS]
-    evidence = tuple((so_far + 1) * ratio for so_far, ratio in zip(detector.evidence, ratios, strict=True))
+    evidence = tuple(
+        min(exp(MOST_LOG), (so_far + 1) * ratio) for so_far, ratio in zip(detector.evidence, ratios, strict=True)
+    )
     return replace(detector, evidence=evidence, nights=detector.nights + 1)
 
 
@@ -55,4 +59,5 @@ def alarm(detector: Detector, threshold: float = 365.0) -> bool:
 def _likelihood_ratio(passes: int, attempts: int, base: float, drop: float) -> float:
     """Of the dropped rate to the base; at most 1 on average at any true rate from the base upwards."""
     lower = max(min(LOWEST, base / 2), base - drop)
-    return exp(passes * log(lower / base) + (attempts - passes) * (log1p(-lower) - log1p(-base)))
+    logarithm = passes * log(lower / base) + (attempts - passes) * (log1p(-lower) - log1p(-base))
+    return exp(min(MOST_LOG, logarithm))

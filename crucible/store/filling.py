@@ -137,5 +137,6 @@ def _total(number: int, seq: int, name: str, arm: str, one: Filled) -> dict[str,
     return {
         "attempt_id": number, "judge_id": JUDGE, "seq": seq, "value": one.score, "partial": one.score,
         "weight_scored": 1.0 if one.score is not None else 0.0, "missing": [] if one.score is not None else ["correctness"],
-        "cuts": [], "scenario": name, "arm": arm, "model": "openai/simulated", "rehearsal": False,
+        "cuts": [], "scenario": name, "scenario_hash": f"hash-{name}", "arm": arm, "model": "openai/simulated",
+        "rehearsal": False,
     }  # fmt: skip

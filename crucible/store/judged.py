@@ -73,12 +73,16 @@ class TotalRow(SQLModel, table=True):
     missing: list[str] = Field(sa_column=Column(JSON, nullable=False))
     cuts: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     scenario: str = ""
+    scenario_hash: str = Field(default="", sa_column_kwargs={"server_default": ""})
     arm: str = ""
     model: str = ""
     rehearsal: bool = False
     __table_args__ = (
         Index("total_latest", "attempt_id", "seq"),
-        Index("total_leaderboard", "rehearsal", "scenario", "arm", "model", "attempt_id", "seq", "value"),
+        Index(
+            "total_leaderboard",
+            *("rehearsal", "scenario", "scenario_hash", "arm", "model", "attempt_id", "seq", "value"),
+        ),
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import text
@@ -14,6 +15,7 @@ from crucible.store.tables import (
     AttemptRow,
     ChangedFileRow,
     EventRow,
+    FlagRow,
     JudgementRow,
     JudgeRow,
     PlannedRow,
@@ -28,9 +30,13 @@ from crucible.store.writes import Store
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardLine:
-    """One arm on one scenario over all real runs. Sums and means are over what is known; the counts say how many that is."""
+    """One arm on one version (hash) of a scenario over all real comparisons. Sums and means are over what is known.
+
+    The counts say how many that is. An edited scenario is another scenario: where there are several, `label` tells them apart.
+    """
 
     scenario: str
+    version: str
     arm: str
     model: str
     counted: int
@@ -42,44 +48,61 @@ class LeaderboardLine:
     mean_cost_usd: float | None
     mean_tokens: float | None
     mean_seconds: float | None
+    several_versions: bool = False
+
+    @property
+    def label(self) -> str:
+        """The scenario's name, with its version where there are several."""
+        return f"{self.scenario} @{self.version[:8]}" if self.several_versions else self.scenario
 
 
-_ATTEMPTS = text("""
-SELECT scenario, arm, model,
+# Runs of an arm against itself rank nobody. An attempt's id is in every index, so this keeps the scan on the covering one.
+_OF_AA = "SELECT a.id FROM attempt a JOIN run r ON r.id = a.run_id WHERE r.kind = 'aa'"
+_ATTEMPTS = text(f"""
+SELECT scenario, scenario_hash, arm, model,
        SUM(CASE WHEN counted THEN 1 ELSE 0 END), SUM(CASE WHEN counted THEN 0 ELSE 1 END),
        SUM(CASE WHEN counted AND passed THEN 1 ELSE 0 END),
        SUM(CASE WHEN counted AND cost_usd IS NOT NULL THEN 1 ELSE 0 END),
        AVG(CASE WHEN counted THEN cost_usd END),
        AVG(CASE WHEN counted THEN tokens END),
        AVG(CASE WHEN counted THEN seconds END)
-FROM attempt WHERE rehearsal = :no AND counted IS NOT NULL GROUP BY scenario, arm, model
-""")
-_TOTALS = text("""
-SELECT scenario, arm, model, COUNT(value), AVG(value) FROM total t
+FROM attempt WHERE rehearsal = :no AND counted IS NOT NULL AND id NOT IN ({_OF_AA})
+GROUP BY scenario, scenario_hash, arm, model
+""")  # noqa: S608 - put together from constants
+_TOTALS = text(f"""
+SELECT scenario_hash, arm, model, COUNT(value), AVG(value) FROM total t
 WHERE rehearsal = :no AND NOT EXISTS (SELECT 1 FROM total l WHERE l.attempt_id = t.attempt_id AND l.seq > t.seq)
-GROUP BY scenario, arm, model
-""")
+AND attempt_id NOT IN ({_OF_AA})
+GROUP BY scenario, scenario_hash, arm, model
+""")  # noqa: S608 - put together from constants
 
 
 def leaderboard(store: Store) -> list[LeaderboardLine]:
-    """Every arm of every scenario that was really run; rehearsals are never in it. By scenario, best pass rate first."""
+    """Every arm of every scenario that was really compared; rehearsals and A/A runs are never in it.
+
+    By scenario, best pass rate first.
+    """
     with store.reading() as session:
         connection = session.connection()
         totals = {(r[0], r[1], r[2]): (r[3], r[4]) for r in connection.execute(_TOTALS, {"no": False})}
         lines = []
-        for name, arm, model, counted, not_counted, passed, priced, *means in connection.execute(
+        for name, version, arm, model, counted, not_counted, passed, priced, *means in connection.execute(
             _ATTEMPTS, {"no": False}
         ):
-            scored, mean_total = totals.get((name, arm, model), (0, None))
+            scored, mean_total = totals.get((version, arm, model), (0, None))
             lines.append(
-                LeaderboardLine(name, arm, model, counted, not_counted, passed, scored, mean_total, priced, *means)
+                LeaderboardLine(
+                    name, version, arm, model, counted, not_counted, passed, scored, mean_total, priced, *means
+                )
             )
-    return sorted(lines, key=_rank)
+    versions = Counter(scenario for scenario, _ in {(line.scenario, line.version) for line in lines})
+    told_apart = [replace(line, several_versions=True) if versions[line.scenario] > 1 else line for line in lines]
+    return sorted(told_apart, key=_rank)
 
 
-def _rank(line: LeaderboardLine) -> tuple[str, float, float, str]:
+def _rank(line: LeaderboardLine) -> tuple[str, str, float, float, str]:
     rate = line.passed / line.counted if line.counted else -1.0
-    return line.scenario, -rate, -(line.mean_total or 0.0), line.arm
+    return line.scenario, line.version, -rate, -(line.mean_total or 0.0), line.arm
 
 
 def runs(store: Store, limit: int = 50) -> list[tuple[RunRow, list[str], int, int]]:
@@ -154,6 +177,7 @@ class AttemptRecord:
     scores: Sequence[ScoreRow]
     total: TotalRow | None
     judgements: Sequence[JudgementRow]
+    flags: Sequence[FlagRow] = ()
 
 
 def attempt_record(store: Store, attempt_id: int, judge_id: str | None = None) -> AttemptRecord | None:
@@ -175,6 +199,7 @@ def attempt_record(store: Store, attempt_id: int, judge_id: str | None = None) -
             ],
             total=total,
             judgements=_of(session, JudgementRow, attempt_id, JudgementRow.id),
+            flags=_of(session, FlagRow, attempt_id, FlagRow.seq),
         )
 
 

@@ -171,7 +171,8 @@ class AttemptRow(SQLModel, table=True):
         UniqueConstraint("run_id", "scenario_hash", "arm", "block", "retry"),
         Index(
             "attempt_leaderboard",
-            *("rehearsal", "scenario", "arm", "model", "counted", "passed", "cost_usd", "tokens", "seconds"),
+            *("rehearsal", "scenario", "scenario_hash", "arm", "model"),
+            *("counted", "passed", "cost_usd", "tokens", "seconds"),
         ),
     )
 

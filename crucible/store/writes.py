@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, SQLModel, col, select
 
 from crucible.errors import StoreError
+from crucible.redaction import redact
 from crucible.store.engine import open_engine
 from crucible.store.tables import (
     AttemptRow,
@@ -56,9 +57,9 @@ def is_alive(owner: str | None) -> bool:
 
 
 def clean(value: Any) -> Any:
-    """Text every database takes: lone surrogates as `\\udcXX`, no NUL. A NaN or infinity is refused."""
+    """Text every database takes: lone surrogates as `\\udcXX`, no NUL, no key. A NaN or infinity is refused."""
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8").replace("\x00", "\\x00")
+        return redact(value).encode("utf-8", "backslashreplace").decode("utf-8").replace("\x00", "\\x00")
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{value} cannot be stored")
     if isinstance(value, dict):
@@ -196,7 +197,7 @@ class Store:
             if total is None or session.get(TotalRow, (attempt_id, judge_id)) is not None:
                 return
             attempt = session.get_one(AttemptRow, attempt_id)
-            total.scenario, total.arm = attempt.scenario, attempt.arm
+            total.scenario, total.scenario_hash, total.arm = attempt.scenario, attempt.scenario_hash, attempt.arm
             total.model, total.rehearsal = attempt.model, attempt.rehearsal
             total.seq = (session.exec(select(func.max(TotalRow.seq))).one() or 0) + 1
             session.add_all(_cleaned(row) for row in [*scores, total])

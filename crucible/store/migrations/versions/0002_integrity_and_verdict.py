@@ -31,6 +31,15 @@ def _validation_columns() -> list[sa.Column[Any]]:
     ]
 
 
+def _leaderboard_indexes(named_by: list[str]) -> None:
+    """The leaderboard reads these two and no table; versions of a scenario are told apart in them."""
+    op.drop_index('attempt_leaderboard', 'attempt')
+    op.drop_index('total_leaderboard', 'total')
+    arm = ['rehearsal', *named_by, 'arm', 'model']
+    op.create_index('attempt_leaderboard', 'attempt', [*arm, 'counted', 'passed', 'cost_usd', 'tokens', 'seconds'])
+    op.create_index('total_leaderboard', 'total', [*arm, 'attempt_id', 'seq', 'value'])
+
+
 def upgrade() -> None:
     """Apply."""
     for column in _run_columns():
@@ -75,10 +84,17 @@ def upgrade() -> None:
     sa.PrimaryKeyConstraint('id')
     )
     op.create_index('ix_label_attempt_id', 'label', ['attempt_id'])
+    op.add_column('total', sa.Column('scenario_hash', sa.String(), server_default='', nullable=False))
+    op.execute(
+        'UPDATE total SET scenario_hash = (SELECT a.scenario_hash FROM attempt a WHERE a.id = total.attempt_id)'
+    )
+    _leaderboard_indexes(['scenario', 'scenario_hash'])
 
 
 def downgrade() -> None:
     """Undo."""
+    _leaderboard_indexes(['scenario'])
+    op.drop_column('total', 'scenario_hash')
     for table in ('label', 'look', 'flag'):
         op.drop_table(table)
     op.drop_column('test_report', 'control')
