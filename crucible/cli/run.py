@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from crucible.cli.console import console, note, print_json
+from crucible.cli.console import note
 from crucible.cli.context import Context
-from crucible.errors import ExitCode, UsageError
+from crucible.cli.running import complete_scenario, dry_run, models_of, show_result, watched
+from crucible.errors import UsageError
+
+if TYPE_CHECKING:
+    from crucible.runner.command import Chosen
+
+WITH_RESUME = ("resume", "as_json", "sandbox")
+"""What may be said beside --resume; everything else was said, and stored, when the run began."""
+
+
+Primary = Literal["pass-rate", "score"]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("run")(run_command)
-
-
-def complete_scenario(incomplete: str) -> list[str]:
-    """Names for shell completion."""
-    from pathlib import Path
-
-    from crucible.errors import CrucibleError
-    from crucible.scenario.catalog import find_bench, scenario_files
-
-    try:
-        return [f.stem for f in scenario_files(find_bench(Path.cwd())) if f.stem.startswith(incomplete)]
-    except CrucibleError:
-        return []
 
 
 def run_command(
@@ -60,96 +57,78 @@ def run_command(
         bool, typer.Option("--without-extra-tools", help="Leave out the tool servers a scenario names; marked.")
     ] = False,
     sandbox: Annotated[str | None, typer.Option(help="auto, overlay or copy.")] = None,
-    dry_run: Annotated[
+    primary: Annotated[Primary, typer.Option(help="What the verdict is about.")] = "pass-rate",
+    margin: Annotated[
+        float, typer.Option(metavar="POINTS", help="Differences below this are equivalent; 0 to 50.")
+    ] = 10.0,
+    until_decided: Annotated[
+        bool,
+        typer.Option("--until-decided", help="Stop a scenario as soon as its verdict, or that none is near, is sure."),
+    ] = False,
+    max_blocks: Annotated[
+        int | None, typer.Option(metavar="N", help="With --until-decided: the most attempts per arm.")
+    ] = None,
+    only_price: Annotated[
         bool, typer.Option("--dry-run", help="Check everything and price the run; make nothing.")
     ] = False,
     resume: Annotated[int | None, typer.Option(metavar="RUN", help="Go on with a stored run.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> int:
-    """Make attempts of both arms of scenarios, store them, judge them, and print the comparison."""
+    """Make attempts of both arms of scenarios, store them, judge them, and print the comparison.
+
+    What the verdict is about, the margin and whether the run may stop early are declared before the first attempt.
+    With --until-decided each scenario is a sequential design of its own: its false alarms are at most 5%, those of
+    several scenarios together are not.
+    """
     from crucible.runner.command import Options, choose, start
     from crucible.runner.command import resume as go_on
+    from crucible.runner.declare import Declared
 
     chosen: Context = context.obj
     settings = chosen.settings(sandbox=sandbox)
     if (resume is None) == (not names):
         raise UsageError("name scenarios to run, or a run to go on with (--resume RUN)", hint="crucible list-scenarios")
     if resume is not None:
+        _check_nothing_new(context)
         with chosen.open_store(settings, must_exist=True) as store:
-            return _show(_watched(lambda p: go_on(chosen.bench, resume, settings, store, note, p)), store, as_json)
+            return show_result(watched(lambda p: go_on(chosen.bench, resume, settings, store, note, p)), store, as_json)
     options = Options(
         names=tuple(names or ()),
         blocks=blocks,
         seed=seed,
         arm=arm,
-        models=_models(model or []),
+        models=models_of(model),
         parallel=parallel,
         max_cost=max_cost,
         judge=judge,
         judge_samples=judge_samples,
         rehearse=rehearse,
         without_extra_tools=without_extra_tools,
+        declared=Declared("score" if primary == "score" else "pass_rate", margin / 100, until_decided, max_blocks),
     )
     ready = choose(chosen.bench, options, settings, note)
     with chosen.open_store(settings) as store:
-        if dry_run:
-            return _dry_run(ready, settings, store, as_json)
+        if only_price:
+            return dry_run(ready, settings, store, as_json)
         if not rehearse:
             _say_what_can_be_seen(ready)
-        return _show(_watched(lambda p: start(chosen.bench, ready, settings, store, note, p)), store, as_json)
+        return show_result(watched(lambda p: start(chosen.bench, ready, settings, store, note, p)), store, as_json)
 
 
-def _models(given: list[str]) -> dict[str, str]:
-    models = {}
-    for pair in given:
-        arm, equals, name = pair.partition("=")
-        if not (arm and equals and name):
-            raise UsageError(f"--model takes ARM=MODEL, got {pair!r}", hint="--model baseline=openai/gpt-5-mini")
-        models[arm] = name
-    return models
+def _check_nothing_new(context: typer.Context) -> None:
+    """A run that is gone on with stays what was declared. Raises UsageError."""
+    for option in context.command.params:
+        name = option.name or ""
+        source = context.get_parameter_source(name)
+        if name not in WITH_RESUME and source is not None and source.name == "COMMANDLINE":
+            raise UsageError(
+                f"{option.opts[0]} cannot be given with --resume: a run goes on as it was declared",
+                hint="start another run to change it",
+            )
 
 
-def _watched(work: Any) -> Any:
-    import asyncio
+def _say_what_can_be_seen(ready: Chosen) -> None:
+    from crucible.report.plan_lines import before_run
 
-    from crucible.cli.progress import Watch
-
-    with Watch(console(stderr=True)) as watch:
-        return asyncio.run(work(watch.event))
-
-
-def _say_what_can_be_seen(ready: Any) -> None:
-    from crucible.report.verdict import what_can_be_seen
-
-    for attempts in sorted({ready.options.blocks or one.scenario.blocks for one in ready.loaded}):
-        note(what_can_be_seen(attempts))
-
-
-def _dry_run(ready: Any, settings: Any, store: Any, as_json: bool) -> int:
-    from crucible.report.price import price_lines, price_run
-
-    priced = price_run(ready, settings, store)
-    if as_json:
-        print_json([line.as_dict() for line in priced])
-    else:
-        for text in price_lines(priced):
-            console().print(text, highlight=False)
-    return int(ExitCode.DONE)
-
-
-def _show(result: Any, store: Any, as_json: bool) -> int:
-    from crucible.report.comparison import comparisons
-    from crucible.report.terminal import comparison_view
-
-    found = comparisons(store, result.run_id)
-    if as_json:
-        print_json([comparison.as_dict() for comparison in found])
-    else:
-        for comparison in found:
-            console().print(comparison_view(comparison), highlight=False)
-        console().print(f"\nStored as run {result.run_id} in {store.where}", highlight=False, soft_wrap=True)
-        console().print("Look closer: crucible show ATTEMPT; all runs: crucible runs", highlight=False)
-    if result.stopped:
-        note(f"stopped: {result.stopped}; go on with: crucible run --resume {result.run_id}")
-        return int(ExitCode.INCONCLUSIVE)
-    return int(ExitCode.INFRASTRUCTURE if any(c.incomplete_blocks for c in found) else ExitCode.DONE)
+    for line in before_run([one.scenario for one in ready.loaded], ready.options.declared):
+        note(line)

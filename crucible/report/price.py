@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from crucible.report.plan_lines import expected_attempts
 from crucible.report.words import dollars
 from crucible.runner.command import Chosen
 from crucible.runner.models import make_model
@@ -16,12 +17,17 @@ from crucible.store.writes import Store
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """One arm of one scenario: attempts, what one costs by history, and the most it can cost; None is unknown."""
+    """One arm of one scenario: the most attempts, those expected, what they cost by history, and the most they can cost.
+
+    None is unknown. A run until decided expects fewer attempts than its most: the larger of the means with a difference
+    of 30 points and with none.
+    """
 
     scenario: str
     arm: str
     model: str
     attempts: int
+    expected_attempts: float | None
     expected_usd: float | None
     seen: int
     ceiling_usd: float | None
@@ -39,18 +45,17 @@ def price_run(chosen: Chosen, settings: Settings, store: Store) -> list[Priced]:
 
 
 def _priced(chosen: Chosen, settings: Settings, store: Store, scenario: Any, arm: Any) -> Priced:
-    attempts = chosen.options.blocks or scenario.blocks
+    attempts, likely = scenario.blocks, expected_attempts(scenario, chosen.options.declared)
     if chosen.options.rehearse:
-        return Priced(scenario.name, arm.id, "scripted", attempts, 0.0, 0, 0.0)
+        return Priced(scenario.name, arm.id, "scripted", attempts, likely, 0.0, 0, 0.0)
     past = past_costs(store, scenario.name, arm.model)
-    expected = attempts * sum(past) / len(past) if past else None
+    expected = likely * sum(past) / len(past) if past and likely is not None else None
     budget = scenario.budget
     one = make_model(arm.model, settings).cost_of(budget.max_total_tokens, min(budget.max_total_tokens, 8192))
     if budget.max_cost_usd is not None and one is not None:
         one = min(one, float(budget.max_cost_usd))
-    return Priced(
-        scenario.name, arm.id, arm.model, attempts, expected, len(past), None if one is None else attempts * one
-    )
+    most = None if one is None else attempts * one
+    return Priced(scenario.name, arm.id, arm.model, attempts, likely, expected, len(past), most)
 
 
 def price_lines(lines: Sequence[Priced]) -> Iterator[str]:
@@ -59,10 +64,11 @@ def price_lines(lines: Sequence[Priced]) -> Iterator[str]:
         history = (
             f"expected {dollars(line.expected_usd)} from {line.seen} stored attempts" if line.seen else "no history"
         )
-        yield (
-            f"{line.scenario}  {line.arm}  {line.model}: {line.attempts} attempts, {history}, "
-            f"at most {dollars(line.ceiling_usd)}"
-        )
+        attempts = f"{line.attempts} attempts"
+        if line.expected_attempts != line.attempts:
+            likely = "an unknown number" if line.expected_attempts is None else f"about {line.expected_attempts:.0f}"
+            attempts = f"at most {attempts}, {likely} expected"
+        yield (f"{line.scenario}  {line.arm}  {line.model}: {attempts}, {history}, at most {dollars(line.ceiling_usd)}")
     ceilings = [line.ceiling_usd for line in lines]
     known = [c for c in ceilings if c is not None]
     yield f"in all at most {dollars(sum(known) if len(known) == len(ceilings) else None)}; judging comes on top"

@@ -25,12 +25,17 @@ class RunLine:
     rehearsal: bool
     judge: str
     sandbox: str
+    kind: str = "comparison"
+    suite: str | None = None
 
 
 def run_lines(store: Store) -> list[RunLine]:
     """The newest runs, newest first."""
     return [
-        RunLine(r.id or 0, r.created_at, r.status, tuple(names), counted, planned, r.rehearsal, r.judge, r.sandbox)
+        RunLine(
+            *(r.id or 0, r.created_at, r.status, tuple(names), counted, planned),
+            *(r.rehearsal, r.judge, r.sandbox, r.kind, r.suite),
+        )
         for r, names, planned, counted in runs(store)
     ]
 
@@ -41,11 +46,18 @@ def run_table(lines: Sequence[RunLine]) -> Table:
     for column in ("run", "started", "status", "scenarios", "counted", "judge", "kind"):
         table.add_column(column, overflow="fold")
     for line in lines:
-        kind = " ".join(
-            filter(None, ("rehearsal" if line.rehearsal else "", "unsandboxed" if line.sandbox == "copy" else ""))
-        )
         counted = f"{line.counted} of {line.planned}"
         table.add_row(
-            str(line.run), line.started, line.status, ", ".join(line.scenarios), counted, line.judge, kind or "real"
+            str(line.run), line.started, line.status, ", ".join(line.scenarios), counted, line.judge, _kind(line)
         )
     return table
+
+
+def _kind(line: RunLine) -> str:
+    said = (
+        "aa" if line.kind == "aa" else "",
+        f"night of {line.suite}" if line.suite else "",
+        "rehearsal" if line.rehearsal else "",
+        "unsandboxed" if line.sandbox == "copy" else "",
+    )
+    return " ".join(filter(None, said)) or "real"

@@ -3,110 +3,34 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from crucible.agents.rehearsal import load_rehearsal, rehearsal_path
-from crucible.errors import PreflightError, UsageError, nearest
+from crucible.agents.rehearsal import Rehearsal, load_rehearsal, rehearsal_path
+from crucible.errors import PreflightError, UsageError
 from crucible.judging.versions import FACTS
 from crucible.runner.attempt import Bench
-from crucible.runner.checks import Say, announced_mode, check_subject, refuse_unenforceable
+from crucible.runner.checks import Say, announced_mode, check_subject
+from crucible.runner.choose import Chosen, Options, choose, warn_of_family
+from crucible.runner.declare import Declared
 from crucible.runner.judge import SCRIPTED, JudgeChoice, JudgeQueue
-from crucible.runner.models import check_extra_tools, check_models, check_prices, close_models
+from crucible.runner.models import check_models, close_models
 from crucible.runner.plan import Slot, plan
 from crucible.runner.recorder import Progress
 from crucible.runner.run import Result, Subject, execute, new_run, store_plan
+from crucible.runner.twins import twin_rehearsal, twinned
+from crucible.runner.until_decided import AllAtOnce, UntilDecided
 from crucible.scenario.catalog import get_scenario
 from crucible.scenario.load import LoadedScenario
-from crucible.scenario.schema import Arm, Scenario
 from crucible.settings import Settings
 from crucible.store.queries import RunRecord, run_record, unjudged
+from crucible.store.tables import RunRow
 from crucible.store.writes import Store, is_alive
 from crucible.world.types import SandboxMode
 
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a user asked of one run."""
-
-    names: tuple[str, ...]
-    blocks: int | None = None
-    seed: int | None = None
-    arm: str | None = None
-    models: Mapping[str, str] = field(default_factory=dict)
-    parallel: int | None = None
-    max_cost: float | None = None
-    judge: str | None = None
-    judge_samples: int | None = None
-    rehearse: bool = False
-    without_extra_tools: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A run that passed every check that costs nothing."""
-
-    options: Options
-    loaded: tuple[LoadedScenario, ...]
-    judge: JudgeChoice
-    mode: SandboxMode
-
-
-def choose(bench: Path, options: Options, settings: Settings, say: Say) -> Chosen:
-    """Load the scenarios with the models asked for, and check all that can be checked for free."""
-    loaded = tuple(_with_models(get_scenario(bench, name), options) for name in dict.fromkeys(options.names))
-    mode = announced_mode(settings, say)
-    judge = _judge_choice(options, settings, [one.scenario for one in loaded])
-    for one in loaded:
-        refuse_unenforceable(one, mode)
-        if not options.rehearse:
-            arms = _arms(one.scenario, options)
-            check_extra_tools(one.scenario, arms, without=options.without_extra_tools)
-            check_prices(one.scenario, arms, settings, options.max_cost)
-    if not options.rehearse:
-        names = [arm.model for one in loaded for arm in _arms(one.scenario, options)]
-        check_models([*names, *([judge.model] if judge.model != FACTS else [])], settings)
-        _warn_of_family(judge.model, names, say)
-    return Chosen(options, loaded, judge, mode)
-
-
-def _arms(scenario: Scenario, options: Options) -> list[Arm]:
-    return [arm for arm in scenario.arms if options.arm in (None, arm.id)]
-
-
-def _with_models(loaded: LoadedScenario, options: Options) -> LoadedScenario:
-    scenario = loaded.scenario
-    known = [arm.id for arm in scenario.arms]
-    for arm in [*options.models, *([options.arm] if options.arm else [])]:
-        if arm not in known:
-            raise UsageError(
-                f"{scenario.name} has no arm {arm!r}{nearest(arm, known)}", hint=f"its arms: {', '.join(known)}"
-            )
-    arms = tuple(arm.model_copy(update={"model": options.models.get(arm.id, arm.model)}) for arm in scenario.arms)
-    return replace(loaded, scenario=scenario.model_copy(update={"arms": arms}))
-
-
-def _judge_choice(options: Options, settings: Settings, scenarios: Sequence[Scenario]) -> JudgeChoice:
-    if options.rehearse and options.judge is None:
-        return JudgeChoice(SCRIPTED, options.judge_samples or 1)
-    named = {s.judge.model: s.judge.samples for s in scenarios if s.judge is not None}
-    model = options.judge or (next(iter(named)) if len(named) == 1 else None) or settings.judge or FACTS
-    if options.judge is None and len(named) > 1:
-        raise UsageError(
-            f"the scenarios name different judges: {', '.join(sorted(named))}", hint="name one with --judge"
-        )
-    return JudgeChoice(model, options.judge_samples or named.get(model) or settings.judge_samples)
-
-
-def _warn_of_family(judge: str, models: Sequence[str], say: Say) -> None:
-    if judge == FACTS:
-        return
-    from crucible.llm.keys import family
-
-    for model in sorted({m for m in models if family(m) == family(judge)}):
-        say(f"warning: the judge {judge} is of the same family as {model}; a judge tends to prefer its own kind")
+__all__ = ["Chosen", "Options", "choose", "rejudge", "resume", "start"]
 
 
 async def start(
@@ -129,16 +53,19 @@ async def start(
             parallel=options.parallel or settings.parallel,
             max_cost=options.max_cost,
             without_extra_tools=options.without_extra_tools,
+            declared=options.declared,
+            kind="comparison" if options.against_itself is None else "aa",
         )
         run_id = store_plan(store, row, slots)
-        say(f"run {run_id}: {len(slots)} attempts, seed {seed}")
+        at_most = "at most " if row.sequential else ""
+        say(f"run {run_id}: {at_most}{len(slots)} attempts, seed {seed}")
         where = Bench(store, settings, chosen.mode, Path(scratch), run_id, options.rehearse, progress)
-        return await _execute(where, subjects, chosen.judge, row.parallel, options.max_cost, say)
+        return await _execute(where, subjects, chosen.judge, row, say)
 
 
 def _slots(subjects: Mapping[str, Subject], options: Options, seed: int) -> list[Slot]:
     scenarios = [(digest, subject.prepared.scenario) for digest, subject in subjects.items()]
-    slots = plan(scenarios, options.blocks, seed, options.arm)
+    slots = plan(scenarios, None, seed, options.arm)
     if not options.rehearse:
         return slots
     return [replace(slot, arm=slot.arm.model_copy(update={"model": SCRIPTED})) for slot in slots]
@@ -152,20 +79,25 @@ async def _subjects(
         say(f"checking {loaded.scenario.name}: unfixed is red, the reference is green ...")
         subject = await check_subject(loaded, bench, settings, store, chosen.mode, scratch)
         if chosen.options.rehearse:
-            rehearsal = load_rehearsal(rehearsal_path(loaded.path), [arm.id for arm in loaded.scenario.arms])
-            subject = replace(subject, rehearsal=rehearsal)
+            subject = replace(subject, rehearsal=_rehearsal(loaded, chosen.options.against_itself))
         subjects[subject.prepared.hash] = subject
     return subjects
 
 
-async def _execute(
-    where: Bench, subjects: Mapping[str, Subject], judge: JudgeChoice, parallel: int, max_cost: float | None, say: Say
-) -> Result:
+def _rehearsal(loaded: LoadedScenario, against_itself: str | None) -> Rehearsal:
+    path = rehearsal_path(loaded.path)
+    if against_itself is not None:
+        return twin_rehearsal(load_rehearsal(path, [against_itself]), against_itself)
+    return load_rehearsal(path, [arm.id for arm in loaded.scenario.arms])
+
+
+async def _execute(where: Bench, subjects: Mapping[str, Subject], judge: JudgeChoice, run: RunRow, say: Say) -> Result:
+    pace = UntilDecided(where.store, where.run_id, say) if run.sequential else AllAtOnce(where.store, where.run_id)
     rehearsals = {digest: s.rehearsal for digest, s in subjects.items() if s.rehearsal is not None}
     queue = JudgeQueue(where.store, judge, where.settings, rehearsals)
     await _judge_open(queue, where.run_id, subjects)
     try:
-        result = await execute(where, subjects, queue.judge, parallel=parallel, max_cost=max_cost)
+        result = await execute(where, subjects, queue.judge, pace, parallel=run.parallel, max_cost=run.max_cost_usd)
     finally:
         await close_models()
     if queue.pending:
@@ -198,7 +130,7 @@ async def resume(
         say(f"{interrupted} attempts were in flight when the run ended; they are made again")
     run = record.run
     options = _options_of(record)
-    loaded = tuple(get_scenario(bench, row.name) for row in record.scenarios.values())
+    loaded = tuple(_as_planned(bench, row.name, options) for row in record.scenarios.values())
     chosen = Chosen(options, loaded, JudgeChoice(run.judge, run.judge_samples), _mode(record))
     if announced_mode(settings, say) != chosen.mode:
         raise PreflightError(
@@ -214,11 +146,19 @@ async def resume(
                 hint="undo the edit, or start a new run",
             )
         where = Bench(store, settings, chosen.mode, Path(scratch), run_id, run.rehearsal, progress)
-        return await _execute(where, subjects, chosen.judge, run.parallel, run.max_cost_usd, say)
+        return await _execute(where, subjects, chosen.judge, run, say)
+
+
+def _as_planned(bench: Path, name: str, options: Options) -> LoadedScenario:
+    loaded = get_scenario(bench, name)
+    arm = next((arm.id for arm in loaded.scenario.arms if arm.id == options.against_itself), None)
+    return loaded if arm is None else twinned(loaded, arm)
 
 
 def _options_of(record: RunRecord) -> Options:
+    """What a stored run was asked and declared; its plan says the rest."""
     run = record.run
+    declared = Declared("score" if run.primary_metric == "score" else "pass_rate", run.margin, run.sequential)
     return Options(
         names=tuple(row.name for row in record.scenarios.values()),
         blocks=run.blocks,
@@ -227,6 +167,8 @@ def _options_of(record: RunRecord) -> Options:
         max_cost=run.max_cost_usd,
         rehearse=run.rehearsal,
         without_extra_tools=run.without_extra_tools,
+        declared=declared,
+        against_itself=next((p.arm for p in record.plan if p.baseline), None) if run.kind == "aa" else None,
     )
 
 
@@ -245,7 +187,7 @@ async def rejudge(
         raise UsageError(f"there is no run {run_id} in this store", hint="crucible runs")
     if choice.model != FACTS:
         check_models([choice.model], settings)
-        _warn_of_family(choice.model, [p.model for p in record.plan], say)
+        warn_of_family(choice.model, [p.model for p in record.plan], say)
     queue = JudgeQueue(store, choice, settings)
     todo = [
         attempt_id

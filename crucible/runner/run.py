@@ -14,16 +14,19 @@ from crucible.agents.scripted import ScriptedModel
 from crucible.errors import Cause
 from crucible.llm.types import Model
 from crucible.runner.attempt import Bench, Job, run_attempt
+from crucible.runner.declare import Declared
 from crucible.runner.models import make_model
 from crucible.runner.plan import Slot
 from crucible.runner.prepare import Prepared
+from crucible.runner.until_decided import Pace
 from crucible.runner.validate import Validation
-from crucible.store.queries import attempt_row, run_record, spent
+from crucible.store.queries import attempt_row, spent
 from crucible.store.tables import PlannedRow, RunRow
 from crucible.store.writes import Store, now
 
 MOST_RETRIES = 3
 """How often an attempt that does not count is run again within one call of `crucible run`."""
+AS_A_RULE = Declared()
 WILL_NOT_MEND = ("provider_auth", "provider_refused", "provider_bad_request")
 """Endings that trying again at once cannot change; they wait for `--resume`."""
 
@@ -44,6 +47,7 @@ class Result:
     run_id: int
     made: list[int] = field(default_factory=list)
     stopped: str | None = None
+    status: str = "running"
 
 
 Judging = Callable[[int], Awaitable[None]]
@@ -67,8 +71,9 @@ def store_plan(store: Store, run: RunRow, slots: Sequence[Slot]) -> int:
 
 
 def new_run(bench_folder: str, mode: str, *, rehearsal: bool, seed: int, blocks: int, judge: str, samples: int,
-            parallel: int, max_cost: float | None, without_extra_tools: bool) -> RunRow:  # fmt: skip
-    """The row of a run that is about to start."""
+            parallel: int, max_cost: float | None, without_extra_tools: bool, declared: Declared = AS_A_RULE,
+            kind: str = "comparison") -> RunRow:  # fmt: skip
+    """The row of a run that is about to start, with what it declares."""
     return RunRow(
         created_at=now(),
         status="running",
@@ -83,50 +88,59 @@ def new_run(bench_folder: str, mode: str, *, rehearsal: bool, seed: int, blocks:
         without_extra_tools=without_extra_tools,
         version=__version__,
         bench=bench_folder,
+        kind=kind,
+        primary_metric=declared.primary,
+        margin=declared.margin,
+        sequential=declared.until_decided,
     )
 
 
 async def execute(
-    bench: Bench, subjects: Mapping[str, Subject], judge: Judging, *, parallel: int, max_cost: float | None
+    bench: Bench, subjects: Mapping[str, Subject], judge: Judging, pace: Pace, *, parallel: int, max_cost: float | None
 ) -> Result:
-    """Make every attempt of the plan that does not stand yet, `parallel` at a time, judging each when it is stored."""
-    return await _Execution(bench, subjects, judge, parallel, max_cost).run()
+    """Make the attempts that `pace` hands out, `parallel` at a time, judging each when it is stored."""
+    return await _Execution(bench, subjects, judge, pace, parallel, max_cost).run()
 
 
 class _Execution:
     def __init__(
-        self, bench: Bench, subjects: Mapping[str, Subject], judge: Judging, parallel: int, max_cost: float | None
+        self,
+        bench: Bench,
+        subjects: Mapping[str, Subject],
+        judge: Judging,
+        pace: Pace,
+        parallel: int,
+        max_cost: float | None,
     ) -> None:
         self.bench, self.subjects, self.judge, self.max_cost = bench, subjects, judge, max_cost
-        self.parallel = parallel
+        self.pace, self.parallel = pace, parallel
         self.result = Result(bench.run_id)
         self.models: dict[str, Model] = {}
         self.queue: list[PlannedRow] = []
 
     async def run(self) -> Result:
-        self.bench.store.set_run_status(self.bench.run_id, "running")
-        self.queue = self._open()
+        self._set_status("running")
         try:
-            async with asyncio.TaskGroup() as workers:
-                for _ in range(self.parallel):
-                    workers.create_task(self._worker())
+            while self.result.stopped is None and (batch := self.pace.next()):
+                await self._make(batch)
         except BaseExceptionGroup as group:
-            self.bench.store.set_run_status(self.bench.run_id, "interrupted")
+            self._set_status("interrupted")
             raise group.exceptions[0] from group
         except BaseException:
-            self.bench.store.set_run_status(self.bench.run_id, "interrupted")
+            self._set_status("interrupted")
             raise
-        self.bench.store.set_run_status(self.bench.run_id, self._status())
+        self._set_status("stopped" if self.result.stopped else "done" if self.pace.finished() else "incomplete")
         return self.result
 
-    def _open(self) -> list[PlannedRow]:
-        record = run_record(self.bench.store, self.bench.run_id)
-        return record.open_slots() if record else []
+    def _set_status(self, status: str) -> None:
+        self.bench.store.set_run_status(self.bench.run_id, status)
+        self.result.status = status
 
-    def _status(self) -> str:
-        if self.result.stopped:
-            return "stopped"
-        return "incomplete" if self._open() else "done"
+    async def _make(self, batch: list[PlannedRow]) -> None:
+        self.queue = batch
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(self.parallel):
+                workers.create_task(self._worker())
 
     async def _worker(self) -> None:
         while self.queue and not self._over_cost():

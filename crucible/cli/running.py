@@ -1,0 +1,103 @@
+"""What commands that make attempts share: options as they are typed, progress while it runs, the result at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from crucible.cli.console import console, note, print_json
+from crucible.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from crucible.runner.command import Chosen
+    from crucible.runner.recorder import Progress
+    from crucible.runner.run import Result
+    from crucible.settings import Settings
+    from crucible.store.writes import Store
+
+Found = TypeVar("Found")
+
+
+def complete_scenario(incomplete: str) -> list[str]:
+    """Names for shell completion."""
+    from pathlib import Path
+
+    from crucible.errors import CrucibleError
+    from crucible.scenario.catalog import find_bench, scenario_files
+
+    try:
+        return [f.stem for f in scenario_files(find_bench(Path.cwd())) if f.stem.startswith(incomplete)]
+    except CrucibleError:
+        return []
+
+
+def models_of(given: list[str] | None) -> dict[str, str]:
+    """ARM=MODEL pairs."""
+    models = {}
+    for pair in given or []:
+        arm, equals, name = pair.partition("=")
+        if not (arm and equals and name):
+            raise UsageError(f"--model takes ARM=MODEL, got {pair!r}", hint="--model baseline=openai/gpt-5-mini")
+        models[arm] = name
+    return models
+
+
+def watched(work: Callable[[Progress], Awaitable[Found]]) -> Found:
+    """Do the work in an event loop of its own, showing its attempts."""
+    import asyncio
+
+    from crucible.cli.progress import Watch
+
+    async def run(progress: Progress) -> Found:
+        return await work(progress)
+
+    with Watch(console(stderr=True)) as watch:
+        return asyncio.run(run(watch.event))
+
+
+def dry_run(chosen: Chosen, settings: Settings, store: Store, as_json: bool) -> int:
+    """What the run may cost, and nothing else."""
+    from crucible.report.price import price_lines, price_run
+
+    priced = price_run(chosen, settings, store)
+    if as_json:
+        print_json([line.as_dict() for line in priced])
+    else:
+        for text in price_lines(priced):
+            console().print(text, highlight=False)
+    return int(ExitCode.DONE)
+
+
+def show_result(result: Result, store: Store, as_json: bool) -> int:
+    """The comparison, or what an A/A run found; the exit code of the run."""
+    from crucible.report.aa import aa_report
+
+    report = aa_report(store, result.run_id)
+    if report is None:
+        _show_comparisons(result.run_id, store, as_json)
+    elif as_json:
+        print_json(report.as_dict())
+    else:
+        for line in report.lines():
+            console().print(line, highlight=False, soft_wrap=True)
+    if not as_json:
+        console().print(f"\nStored as run {result.run_id} in {store.where}", highlight=False, soft_wrap=True)
+        console().print("Look closer: crucible show ATTEMPT; all runs: crucible runs", highlight=False)
+    return _exit_code(result)
+
+
+def _show_comparisons(run_id: int, store: Store, as_json: bool) -> None:
+    from crucible.report.comparison import comparisons
+    from crucible.report.terminal import run_view
+
+    if as_json:
+        print_json([comparison.as_dict() for comparison in comparisons(store, run_id)])
+    else:
+        console().print(run_view(store, run_id), highlight=False)
+
+
+def _exit_code(result: Result) -> int:
+    if result.stopped:
+        note(f"stopped: {result.stopped}; go on with: crucible run --resume {result.run_id}")
+        return int(ExitCode.INCONCLUSIVE)
+    return int(ExitCode.DONE if result.status == "done" else ExitCode.INFRASTRUCTURE)
