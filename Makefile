@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test lint types pytest bench docs lock clean
+.PHONY: demo test lint types pytest selfcheck bench docs lock clean
 
 demo: $(VENV)/.ready  ## rehearse asd-vs-baseline and print the comparison
 	$(BIN)/crucible run asd-vs-baseline --rehearse --blocks 2
@@ -21,11 +21,16 @@ types: $(VENV)/.ready
 pytest: $(VENV)/.ready
 	$(BIN)/python -m pytest -q -n 2
 
+selfcheck: $(VENV)/.ready  ## simulated experiments with a known truth, through store, decision and report (minutes)
+	$(BIN)/python -m tests.selfcheck
+
 bench: $(VENV)/.ready  ## measure; prints ratios, asserts nothing
 	$(BIN)/python benchmarks/reset.py
 	$(BIN)/python benchmarks/attempt.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/leaderboard.py
+	$(BIN)/python benchmarks/decision.py
+	$(BIN)/python benchmarks/similarity.py
 
 docs: $(VENV)/.ready  ## write the generated pages
 	$(BIN)/python -m crucible.scenario.docs

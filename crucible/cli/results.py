@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from crucible.cli.console import console, note, print_json
 from crucible.cli.context import Context
-from crucible.errors import ExitCode, UsageError
+from crucible.errors import ExitCode, UsageError, nearest
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -22,21 +23,42 @@ def register(app: typer.Typer) -> None:
     app.command("rejudge")(rejudge_command)
 
 
-def leaderboard_command(context: typer.Context, as_json: AsJson = False) -> int:
-    """Arms by scenario over all real runs: pass rate with its interval, score, cost. Rehearsals are never in it."""
-    from crucible.report.terminal import leaderboard_view
+def leaderboard_command(
+    context: typer.Context,
+    scenario: Annotated[str | None, typer.Option(metavar="NAME", help="Only this scenario.")] = None,
+    overall: Annotated[
+        bool, typer.Option("--overall", help="Over the scenarios that arms share, all weighing the same.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Arms ranked over all real runs, tied where the data do not separate them. Rehearsals are never in it."""
+    from crucible.report.leaderboard import board_view, leaderboard_view
+    from crucible.report.ranking import board, rank_within
     from crucible.store.queries import leaderboard
 
     chosen: Context = context.obj
+    if scenario is not None and overall:
+        raise UsageError("--overall is over several scenarios; leave out --scenario")
     with chosen.open_store(chosen.settings(), must_exist=True) as store:
         lines = leaderboard(store)
+    if scenario is not None:
+        known = dict.fromkeys(line.scenario for line in lines)
+        if scenario not in known:
+            raise UsageError(f"no real attempt is stored on {scenario!r}{nearest(scenario, known)}", hint=_known(known))
+        lines = [line for line in lines if line.scenario == scenario]
     if as_json:
-        print_json([asdict(line) for line in lines])
-    elif lines:
-        console().print(leaderboard_view(lines), highlight=False)
-    else:
+        print_json(board(lines).as_dict() if overall else [one.as_dict() for one in rank_within(lines)])
+    elif not lines:
         note("no real attempt is stored yet (rehearsals are never ranked): crucible run SCENARIO")
+    elif overall and not board(lines).scenarios:
+        note("no attempt counts yet: there is nothing to rank")
+    else:
+        console().print(board_view(board(lines)) if overall else leaderboard_view(rank_within(lines)), highlight=False)
     return int(ExitCode.DONE)
+
+
+def _known(names: Collection[str]) -> str:
+    return f"on the leaderboard: {', '.join(names)}" if names else "rehearsals are never ranked: crucible run SCENARIO"
 
 
 def runs_command(context: typer.Context, as_json: AsJson = False) -> int:
@@ -88,7 +110,7 @@ def _show_attempt(store: object, number: int, full: bool, as_json: bool) -> int:
 
 def _show_run(store: object, number: int, as_json: bool) -> int:
     from crucible.report.comparison import comparisons
-    from crucible.report.terminal import comparison_view
+    from crucible.report.terminal import run_view
     from crucible.store.writes import Store
 
     assert isinstance(store, Store)  # noqa: S101 - typed loosely so that listing commands need not load the store
@@ -98,8 +120,7 @@ def _show_run(store: object, number: int, as_json: bool) -> int:
     if as_json:
         print_json([one.as_dict() for one in found])
     else:
-        for one in found:
-            console().print(comparison_view(one), highlight=False)
+        console().print(run_view(store, number), highlight=False)
     return int(ExitCode.DONE)
 
 

@@ -1,146 +1,136 @@
-"""Comparisons and the leaderboard for a terminal: plain tables, the questions that come first in the first rows."""
+"""A run for a terminal, in the order of the questions: was it tested at all, what is the verdict, how far apart are the
+arms, what could have been seen, what did it cost, did the order matter; then what is exploratory, then every attempt."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from crucible.report.comparison import ArmSummary, Comparison, Line, Mean
-from crucible.report.words import UNKNOWN, dollars, known_of, number, percent, percent_range
-from crucible.stats.one_sample import wilson
-from crucible.store.queries import LeaderboardLine
+from crucible.llm.price import known_price
+from crucible.report import sections
+from crucible.report.comparison import Comparison
+from crucible.report.costs import Prices
+from crucible.report.overall import Overall, overall
+from crucible.report.trust import with_and_without_judge
+from crucible.store.writes import Store
 
 MOST_REASONS = 3
+MOST_ATTEMPTS = 60
+"""Attempts that are listed unless everything is asked for."""
 REHEARSAL = "REHEARSAL: scripted sessions, no model was asked. It shows the machinery and says nothing about any arm."
 
 
-def comparison_view(comparison: Comparison) -> RenderableType:
-    """One comparison: marks and verdict first, then the attempts, then the two arms row by row."""
-    parts: list[RenderableType] = [Text(f"\n{comparison.scenario}  (run {comparison.run_id})", style="bold")]
-    parts += [Text(mark, style="yellow") for mark in marks(comparison)]
-    verdict = Text(comparison.verdict.sentence, style="bold")
-    return Group(*parts, verdict, _attempts(comparison.lines), _arms(comparison.arms))
+def run_view(
+    store: Store, run_id: int, prices: Prices = known_price, *, detailed: bool = False
+) -> RenderableType | None:
+    """The report of a run; None when there is no such run. `detailed` adds every attempt and every number."""
+    found = overall(store, run_id, prices, detailed=detailed)
+    if found is None:
+        return None
+    return overall_view(found, with_and_without_judge(store, run_id).lines(), detailed=detailed)
 
 
-def marks(comparison: Comparison) -> list[str]:
+def overall_view(run: Overall, trust: Iterable[str] = (), *, detailed: bool = False) -> RenderableType:
+    """The report of a run that is already read. `trust` says whether the score rests on the judge."""
+    return Group(*_parts(run, list(trust), detailed))
+
+
+def _parts(run: Overall, trust: list[str], detailed: bool) -> Iterator[RenderableType]:
+    yield Text(f"\n{_title(run)}", style="bold")
+    yield from (Text(mark, style="yellow") for mark in marks(run))
+    yield from _part("Was it tested?", [sections.tested(run), *_named(run, "uptake")])
+    yield from _part("Verdict", _verdict(run))
+    yield from _part(f"How far apart? ({run.treatment} minus {run.baseline})", _apart(run, trust))
+    yield from _part("What could this run see?", run.could_see)
+    yield from _part("Cost", [sections.cost_rows(run), run.dominance])
+    yield from _part("Order within blocks", [run.order.text(run.terms)] if run.order else [])
+    yield from _part("Exploratory: adjusted for many looks, and never the verdict", _exploratory(run))
+    yield from _part("Attempts", _attempts(run, detailed))
+    yield from _part("Every number", list(sections.numbers(run)))
+
+
+def _part(title: str, content: Iterable[RenderableType | None]) -> Iterator[RenderableType]:
+    """A heading and what is under it; nothing when nothing is."""
+    said = [part for part in content if part is not None]
+    if said:
+        yield Text(f"\n{title}", style="bold")
+        yield from said
+
+
+def _title(run: Overall) -> str:
+    names = [one.scenario for one in run.comparisons]
+    where = names[0] if len(names) == 1 else f"{len(names)} scenarios"
+    metric = "pass rate" if run.metric == "pass_rate" else "weighted score"
+    declared = f"declared before it: on the {metric}, margin {run.terms.amount(run.margin, signed=False)}"
+    return f"{where}  (run {run.run_id}; {declared})"
+
+
+def marks(run: Overall) -> list[str]:
     """What a reader must know before any number."""
-    said = []
-    if comparison.rehearsal:
+    said, every = [], run.comparisons
+    if any(one.rehearsal for one in every):
         said.append(REHEARSAL)
-    if comparison.unsandboxed:
+    if any(one.unsandboxed for one in every):
         said.append("UNSANDBOXED: made in plain copies; nothing but checks kept the agent in its workspace.")
-    if comparison.without_extra_tools:
+    if any(one.without_extra_tools for one in every):
         said.append("WITHOUT EXTRA TOOLS: the tool servers the scenario names were left out on purpose.")
-    if comparison.incomplete_blocks:
-        blocks = ", ".join(map(str, comparison.incomplete_blocks))
-        said.append(
-            f"INCOMPLETE: block {blocks} lacks an attempt that counts; crucible run --resume {comparison.run_id}"
-        )
-    reasons = dict.fromkeys(line.detail for line in comparison.lines if line.counted is False)
-    said += [f"NOT COUNTED: {reason}" for reason in list(reasons)[:MOST_REASONS]]
-    return said
+    said += [_incomplete(one, run) for one in every if one.incomplete_blocks][:MOST_REASONS]
+    lines = (line for one in every for line in one.lines)
+    reasons = dict.fromkeys(line.detail for line in lines if line.counted is False and line.detail)
+    return said + [f"NOT COUNTED: {reason}" for reason in list(reasons)[:MOST_REASONS]]
 
 
-def _attempts(lines: Sequence[Line]) -> Table:
-    table = _table(
-        "block", "arm", "attempt", "ending", "suite", "score", "like reference", "turns", "tokens", "blocked"
-    )
-    for line in lines:
-        table.add_row(
-            str(line.block),
-            line.arm,
-            str(line.attempt_id or UNKNOWN),
-            _ending(line),
-            _suite(line),
-            _score(line),
-            number(line.similarity),
-            number(line.turns, 0),
-            number(line.tokens, 0),
-            number(line.blocked, 0),
-        )
-    return table
+def _incomplete(one: Comparison, run: Overall) -> str:
+    blocks = ", ".join(map(str, one.incomplete_blocks))
+    where = f"{one.scenario}, " if len(run.comparisons) > 1 else ""
+    return f"INCOMPLETE: {where}block {blocks} lacks an attempt that counts; crucible run --resume {run.run_id}"
 
 
-def _ending(line: Line) -> str:
-    return line.ending if line.counted or line.counted is None else f"{line.ending} (not counted: {line.cause})"
+def _verdict(run: Overall) -> Iterator[RenderableType]:
+    """The primary claim first; the other beside it where it says something of its own."""
+    first, second = run.claims
+    yield Text(first.verdict.sentence, style="bold")
+    if second.verdict.sentence != first.verdict.sentence:
+        yield Text(second.verdict.sentence)
+    given = first.p_value is not None or first.interval is not None
+    if not given and len(run.comparisons) > 1:
+        yield from (f"  {one.scenario}: {one.verdict.sentence}" for one in run.comparisons)
 
 
-def _suite(line: Line) -> str:
-    return UNKNOWN if line.passed is None else "green" if line.passed else "red"
+def _apart(run: Overall, trust: list[str]) -> Iterator[RenderableType]:
+    if all(arm.counted == 0 for one in run.comparisons for arm in one.arms):
+        return
+    yield sections.differences(run)
+    yield from _named(run, "noise")
+    yield from trust
 
 
-def _score(line: Line) -> str:
-    if line.total is not None:
-        return f"{line.total:.2f}"
-    return "not scored" if line.partial is None else f"partial {line.partial:.2f}"
+def _exploratory(run: Overall) -> Iterator[RenderableType | None]:
+    yield sections.dimensions(run)
+    yield sections.scenarios(run)
+    if len(run.scenarios) > 1:
+        yield f"Per scenario: {run.scenarios_summary}."
 
 
-def _arms(arms: Sequence[ArmSummary]) -> Table:
-    table = _table("", *(f"{arm.arm}{' (baseline)' if arm.baseline else ''}" for arm in arms))
-    rows: list[tuple[str, Callable[[ArmSummary], str]]] = [
-        ("model", lambda a: a.model),
-        ("attempts counted", lambda a: f"{a.counted} of {a.planned}{_not_counted(a)}"),
-        ("calls blocked / warned / got past", lambda a: f"{a.blocked} / {a.warned} / {a.got_past}"),
-        (
-            "suite green",
-            lambda a: f"{a.passed} of {a.counted} = {percent(a.pass_rate)} ({percent_range(a.pass_interval)})",
-        ),
-        ("score", lambda a: _mean(a.total) + (f", partial {number(a.partial.value)}" if a.partial.n else "")),
-    ]
-    names = list(dict.fromkeys(name for arm in arms for name in arm.dimensions))
-    rows += [(f"  {name}", lambda a, n=name: _mean(a.dimensions[n])) for name in names]  # type: ignore[misc] # bound late otherwise
-    rows += [
-        ("like the reference", lambda a: _mean(a.similarity)),
-        ("turns / calls", lambda a: f"{number(a.turns.value, 1)} / {number(a.tool_calls.value, 1)}"),
-        ("tokens billed, mean", lambda a: _mean(a.tokens, 0)),
-        ("  input not from cache", lambda a: _mean(a.uncached, 0)),
-        ("  output", lambda a: _mean(a.output, 0)),
-        ("cost as billed, mean", lambda a: known_of(dollars(a.cost_usd.value), a.cost_usd.n, a.cost_usd.of)),
-        ("seconds, mean", lambda a: _mean(a.seconds, 1)),
-    ]
-    for title, show in rows:
-        table.add_row(title, *(show(arm) for arm in arms))
-    return table
+def _attempts(run: Overall, detailed: bool) -> Iterator[RenderableType]:
+    total = sum(len(one.lines) for one in run.comparisons)
+    if total > MOST_ATTEMPTS and not detailed:
+        yield f"{total:,} attempts; list them with: crucible compare {run.run_id} --details"
+        return
+    for one in run.comparisons:
+        if len(run.comparisons) > 1:
+            yield Text(one.scenario)
+        yield sections.attempts(one.lines)
 
 
-def _mean(mean: Mean, digits: int = 2) -> str:
-    return known_of(number(mean.value, digits), mean.n, mean.of)
-
-
-def _not_counted(arm: ArmSummary) -> str:
-    said = ", ".join(f"{n} {cause}" for cause, n in sorted(arm.not_counted.items()))
-    return f" (not counted: {said})" if said else ""
-
-
-def leaderboard_view(lines: Sequence[LeaderboardLine]) -> RenderableType:
-    """Arms by scenario; every mean says over how many attempts it is."""
-    table = _table(
-        "scenario", "arm", "model", "suite green", "95%", "score", "scored", "not counted", "cost", "tokens", "s"
-    )
-    for line in lines:
-        interval = wilson(line.passed, line.counted) if line.counted else None
-        table.add_row(
-            line.scenario,
-            line.arm,
-            line.model,
-            f"{line.passed} of {line.counted}",
-            percent_range((interval.low, interval.high) if interval else None),
-            number(line.mean_total),
-            f"{line.scored} of {line.counted}",
-            str(line.not_counted),
-            known_of(dollars(line.mean_cost_usd), line.priced, line.counted),
-            number(line.mean_tokens, 0),
-            number(line.mean_seconds, 1),
-        )
-    return table
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
+def _named(run: Overall, field: str) -> Iterator[str]:
+    """Sentences of each scenario, with its name where there are several; the same one is said once."""
+    by_line: dict[str, list[str]] = {}
+    for one in run.comparisons:
+        for text in getattr(one, field):
+            by_line.setdefault(text, []).append(one.scenario)
+    for text, names in by_line.items():
+        everywhere = len(names) == len(run.comparisons)
+        yield text if everywhere else f"{', '.join(names)}: {text}"

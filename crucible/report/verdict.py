@@ -1,123 +1,174 @@
-"""The verdict on one comparison: better, worse, equivalent, inconclusive, or not tested. A pure function of counts.
+"""The verdict: better, worse, equivalent, inconclusive, or not tested. A pure function of counts and scores.
 
-In this order: was anything tested at all, are the arms comparable, then the test. A direction is named only when the
-test supports it. The test is Boschloo's on the pass rate, two-sided at 5%, declared before the run by being the only one;
-the interval beside it is Miettinen and Nurminen's.
+In this order: was anything tested at all; are the arms comparable; does the test, on the metric declared before the run,
+find a difference; if not, does the interval show that they are equivalent; else it is inconclusive, with what it would
+take. A direction is named only when the test supports it.
+
+Two claims are kept apart. *On these scenarios* only the attempts vary: it is the run's verdict. *On scenarios like
+these* the scenarios vary too, which needs at least two of them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from crucible.stats.exact import fisher, smallest_p, two_arms
-from crucible.stats.power import detectable_difference
-from crucible.stats.two_sample import miettinen_nurminen
+from crucible.report.evidence import Evidence, like_these, on_these
+from crucible.report.reach import to_tell_like_these, to_tell_on_these, what_can_be_seen
+from crucible.report.tallies import ALPHA, MARGIN, Pair, Pairs, Tally, Terms
+from crucible.report.withheld import incomparable, untested
+
+__all__ = [
+    "ALPHA",
+    "MARGIN",
+    "Pair",
+    "Tally",
+    "Terms",
+    "Verdict",
+    "Word",
+    "decide",
+    "verdict_like_these",
+    "verdict_on_these",
+    "what_can_be_seen",
+]
 
 Word = Literal["better", "worse", "equivalent", "inconclusive", "not tested"]
-
-ALPHA = 0.05
-MARGIN = 0.10
-"""Pass rates closer than this many points are equivalent."""
-POWER = 0.8
-MOST_FOR_POWER = 60
-"""Attempts per arm above which the exact power is not worth its time on a terminal."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What is known of one arm: attempts planned, counted, not counted, and passed."""
-
-    arm: str
-    planned: int
-    counted: int
-    not_counted: int
-    passed: int
+LIKE_THESE = "on scenarios like these"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One word, one sentence, and what it rests on. `p_value` and `interval` are None where nothing was tested."""
+    """One word, one sentence, and what it rests on. `p_value` and `interval` are None where nothing was tested.
+
+    `interval` and `difference` are treatment minus baseline, shares of 1; the interval is at 95%.
+    """
 
     word: Word
     sentence: str
     p_value: float | None = None
     test: str | None = None
     interval: tuple[float, float] | None = None
+    difference: float | None = None
 
 
-def decide(treatment: Tally, baseline: Tally, why_not: str | None = None) -> Verdict:
-    """The verdict. `why_not` is a reason, found elsewhere, why the treatment was not put to the test."""
-    if (reason := why_not or _untested(treatment, baseline)) is not None:
+def decide(treatment: Tally, baseline: Tally, why_not: str | None = None, terms: Terms | None = None) -> Verdict:
+    """The verdict on one scenario. `why_not` is a reason, found elsewhere, why the treatment was not put to the test."""
+    return verdict_on_these([Pair(treatment, baseline)], why_not, terms)
+
+
+def verdict_on_these(pairs: Pairs, why_not: str | None = None, terms: Terms | None = None) -> Verdict:
+    """The verdict on these scenarios, all weighing the same."""
+    terms = terms or Terms()
+    if (stopped := _no_verdict(pairs, why_not, terms)) is not None:
+        return stopped
+    evidence = on_these(pairs, terms)
+    here = "on this scenario" if len(pairs) == 1 else f"on these {len(pairs)} scenarios"
+    verdict = _verdict(pairs, terms, evidence, here)
+    if verdict.word != "inconclusive":
+        return verdict
+    return _with(verdict, to_tell_on_these(pairs, terms, evidence.difference))
+
+
+def verdict_like_these(pairs: Pairs, why_not: str | None = None, terms: Terms | None = None) -> Verdict:
+    """The verdict on scenarios like these, of which these are taken as a sample."""
+    terms = terms or Terms()
+    if (stopped := _no_verdict(pairs, why_not, terms)) is not None:
+        return stopped
+    if len(pairs) == 1:
+        reason = "one scenario, however often it is attempted, says nothing about others; it takes at least two"
+        return Verdict("not tested", f"Not tested {LIKE_THESE}: {reason}.")
+    evidence = like_these(pairs, terms)
+    verdict = _verdict(pairs, terms, evidence, LIKE_THESE)
+    if verdict.word != "inconclusive" or evidence.p_value is None:
+        return verdict
+    return _with(verdict, to_tell_like_these(pairs, terms, evidence.difference))
+
+
+def _no_verdict(pairs: Pairs, why_not: str | None, terms: Terms) -> Verdict | None:
+    if (reason := why_not or untested(pairs, terms)) is not None:
         return Verdict("not tested", f"Not tested: {reason}.")
-    if (reason := _incomparable(treatment, baseline)) is not None:
+    if (reason := incomparable(pairs, terms)) is not None:
         return Verdict("inconclusive", f"No verdict: {reason}.")
-    k_t, n_t, k_b, n_b = treatment.passed, treatment.counted, baseline.passed, baseline.counted
-    p_value, test = two_arms(k_t, n_t, k_b, n_b)
-    shown = miettinen_nurminen(k_t, n_t, k_b, n_b)
-    word, claim = _claim(treatment, baseline, p_value)
-    evidence = (
-        f"{k_t} of {n_t} against {k_b} of {n_b} green, {100 * (k_t / n_t - k_b / n_b):+.0f} points "
-        f"(95% interval {100 * shown.low:+.0f} to {100 * shown.high:+.0f}, {shown.method}; p = {p_value:.3f}, {test})"
-    )
+    return None
+
+
+def _verdict(pairs: Pairs, terms: Terms, evidence: Evidence, where: str) -> Verdict:
+    word = _word(evidence, terms)
+    claim = _claim(word, pairs[0].treatment.arm, pairs[0].baseline.arm, where, terms)
     return Verdict(
-        word, f"{claim}: {evidence}.{_reach(word, treatment, baseline)}", p_value, test, (shown.low, shown.high)
+        word,
+        f"{claim}: {_counts(pairs, terms)}, {_numbers(evidence, terms)}.{_at_odds(evidence)}",
+        evidence.p_value,
+        evidence.test,
+        evidence.interval,
+        evidence.difference,
     )
 
 
-def _untested(treatment: Tally, baseline: Tally) -> str | None:
-    for arm in (treatment, baseline):
-        if arm.counted == 0:
-            return f"{arm.arm} has no attempt that counts"
-    return None
+def _word(evidence: Evidence, terms: Terms) -> Word:
+    if evidence.toward:
+        return "better" if evidence.toward > 0 else "worse"
+    if evidence.close and -terms.margin < evidence.close[0] and evidence.close[1] < terms.margin:
+        return "equivalent"
+    return "inconclusive"
 
 
-def _incomparable(treatment: Tally, baseline: Tally) -> str | None:
-    """Peeking at a run of fixed size gives no verdict; nor do exclusions that hit one arm more than chance explains."""
-    for arm in (treatment, baseline):
-        if arm.counted < arm.planned:
-            return (
-                f"the run is not complete ({arm.arm}: {arm.counted} of {arm.planned}), and a look half-way is no test"
-            )
-    lost = (treatment.not_counted, baseline.not_counted)
-    tried = (treatment.not_counted + treatment.counted, baseline.not_counted + baseline.counted)
-    if fisher(lost[0], tried[0], lost[1], tried[1]) < ALPHA:
-        return f"attempts that do not count hit one arm more than chance explains ({lost[0]} against {lost[1]})"
-    return None
+def _claim(word: Word, treatment: str, baseline: str, where: str, terms: Terms) -> str:
+    if word in ("better", "worse"):
+        return f"{treatment} is {word} than {baseline} {where}"
+    if word == "equivalent":
+        within = terms.amount(terms.margin, signed=False)
+        return f"{treatment} and {baseline} are equivalent {where}, within {within}"
+    place = f" {where}" if where == LIKE_THESE else ""
+    return f"Inconclusive{place}: these attempts do not tell {treatment} and {baseline} apart"
 
 
-def _claim(treatment: Tally, baseline: Tally, p_value: float) -> tuple[Word, str]:
-    k_t, n_t, k_b, n_b = treatment.passed, treatment.counted, baseline.passed, baseline.counted
-    if p_value < ALPHA:
-        word: Word = "better" if k_t * n_b > k_b * n_t else "worse"
-        return word, f"{treatment.arm} is {word} than {baseline.arm} on this scenario"
-    close = miettinen_nurminen(k_t, n_t, k_b, n_b, level=1 - 2 * ALPHA)
-    if close.low > -MARGIN and close.high < MARGIN:
-        return "equivalent", f"{treatment.arm} and {baseline.arm} are equivalent here, within {100 * MARGIN:.0f} points"
-    return "inconclusive", f"Inconclusive: these attempts do not tell {treatment.arm} and {baseline.arm} apart"
+def _counts(pairs: Pairs, terms: Terms) -> str:
+    """What both arms came to."""
+    if terms.metric == "score":
+        means = [sum(sum(t.scored) / len(t.scored) for t in arm) / len(pairs) for arm in _by_arm(pairs)]
+        of = [_scored(arm) for arm in _by_arm(pairs)]
+        return f"mean score {means[0]:.2f} ({of[0]}) against {means[1]:.2f} ({of[1]})"
+    if len(pairs) == 1:
+        k_t, n_t, k_b, n_b = pairs[0].counts
+        return f"{k_t} of {n_t} against {k_b} of {n_b} green"
+    rates = [100 * sum(t.passed / t.counted for t in arm) / len(pairs) for arm in _by_arm(pairs)]
+    return f"{rates[0]:.1f}% against {rates[1]:.1f}% green"
 
 
-def _reach(word: Word, treatment: Tally, baseline: Tally) -> str:
-    """Of an inconclusive result, what it could have shown."""
-    n = min(treatment.counted, baseline.counted)
-    if word != "inconclusive":
+def _by_arm(pairs: Pairs) -> tuple[list[Tally], list[Tally]]:
+    return [pair.treatment for pair in pairs], [pair.baseline for pair in pairs]
+
+
+def _scored(tallies: list[Tally]) -> str:
+    return f"{sum(len(t.scored) for t in tallies)} of {sum(t.counted for t in tallies)} scored"
+
+
+def _numbers(evidence: Evidence, terms: Terms) -> str:
+    shown = terms.amount(evidence.difference)
+    if evidence.p_value is None or evidence.interval is None:
+        tested = "" if evidence.p_value is None else f"{_p(evidence.p_value)}, {evidence.test}; "
+        return f"{shown} ({tested}no interval: {evidence.why_not})"
+    method = "" if evidence.method == evidence.test else f", {evidence.method}"
+    interval = f"95% interval {terms.limits(evidence.interval)}{method}"
+    return f"{shown} ({interval}; {_p(evidence.p_value)}, {evidence.test})"
+
+
+def _p(p_value: float) -> str:
+    return "p < 0.001" if p_value < 0.001 else f"p = {_three_digits(p_value)}"
+
+
+def _three_digits(p_value: float) -> str:
+    """Never rounded across the level it is held against."""
+    shown = (f"{p_value:.{digits}f}" for digits in range(3, 17))
+    return next((text for text in shown if (float(text) < ALPHA) == (p_value < ALPHA)), repr(p_value))
+
+
+def _at_odds(evidence: Evidence) -> str:
+    if not evidence.at_odds:
         return ""
-    return f" {what_can_be_seen(n, baseline.passed / baseline.counted)}"
+    return " A border case: test and interval are two methods and disagree about 0; the test decides."
 
 
-def what_can_be_seen(attempts: int, base: float = 0.5) -> str:
-    """What that many attempts per arm can find on one scenario, in one sentence; for before a run and after."""
-    if attempts > MOST_FOR_POWER:
-        return f"{attempts} attempts per arm find differences well below those of {MOST_FOR_POWER}."
-    if smallest_p(attempts, attempts) >= ALPHA:
-        return f"{attempts} attempts per arm can never tell two arms apart: even all against none is p >= {ALPHA}."
-    up, down = (detectable_difference(attempts, base, way, POWER, ALPHA) for way in ("up", "down"))
-    seen = [f"{sign}{100 * step:.0f}" for sign, step in (("+", up), ("-", down)) if step is not None]
-    if not seen:
-        return (
-            f"{attempts} attempts per arm find no difference from {100 * base:.0f}% four times in five, however large."
-        )
-    return (
-        f"{attempts} attempts per arm find a difference of {' or '.join(seen)} points from {100 * base:.0f}% "
-        "four times in five; smaller ones mostly stay unseen."
-    )
+def _with(verdict: Verdict, more: str) -> Verdict:
+    return replace(verdict, sentence=f"{verdict.sentence} {more}".rstrip())

@@ -28,3 +28,8 @@ def dollars(value: float | None) -> str:
 def known_of(text: str, n: int, of: int) -> str:
     """A mean with the number it is over, when that is not all."""
     return text if n == of else f"{text} ({n} of {of} known)"
+
+
+def seldom(p_value: float) -> str:
+    """A p-value to three digits."""
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"

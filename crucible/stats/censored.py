@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 from crucible.stats import _checks
 from crucible.stats.interval import Interval, normal_quantile
-from crucible.stats.permutation import Permutation, permutation
+from crucible.stats.permutation import Permutation, stratified_permutation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    Arm = tuple[Sequence[float], Sequence[bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,8 @@ def restricted_mean(times: Sequence[float], finished: Sequence[bool], horizon: f
 
 
 def restricted_mean_difference(
-    a: tuple[Sequence[float], Sequence[bool]],
-    b: tuple[Sequence[float], Sequence[bool]],
+    a: Arm,
+    b: Arm,
     horizon: float,
     level: float = 0.95,
 ) -> Interval:
@@ -61,21 +63,28 @@ def restricted_mean_difference(
     return Interval(centre - reach, centre + reach, level, "restricted mean (Kaplan-Meier)")
 
 
-def log_rank(
-    a: tuple[Sequence[float], Sequence[bool]], b: tuple[Sequence[float], Sequence[bool]], *, seed: int = 0
-) -> Permutation:
+def log_rank(a: Arm, b: Arm, *, seed: int = 0) -> Permutation:
     """Does one arm finish sooner? The log-rank statistic with its exact permutation distribution.
 
     `p_greater` is small when A finishes sooner. Valid at any size when both arms have the same time limit.
     Source: Peto and Peto 1972 (scores: finished or not, less the hazard lived through).
     """
+    return stratified_log_rank([(a, b)], seed=seed)
+
+
+def stratified_log_rank(strata: Sequence[tuple[Arm, Arm]], *, seed: int = 0) -> Permutation:
+    """The same over several scenarios, each with its own clock and time limit, all weighing the same."""
+    return stratified_permutation([_log_rank_scores(*stratum) for stratum in strata], seed=seed)
+
+
+def _log_rank_scores(a: Arm, b: Arm) -> tuple[list[float], list[float]]:
     arms = [_arm(*a), _arm(*b)]
     times, finished = [t for arm in arms for t in arm[0]], [f for arm in arms for f in arm[1]]
     hazards = _hazards(times, finished)
     scores = [
         done - sum(share for when, share in hazards if when <= time) for time, done in zip(times, finished, strict=True)
     ]
-    return permutation(scores[: len(arms[0][0])], scores[len(arms[0][0]) :], seed=seed)
+    return scores[: len(arms[0][0])], scores[len(arms[0][0]) :]
 
 
 def _arm(times: Sequence[float], finished: Sequence[bool]) -> tuple[list[float], list[bool]]:

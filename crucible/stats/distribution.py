@@ -8,6 +8,7 @@ the caller draws at random instead.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -176,15 +177,19 @@ def _hypergeometric(ones: int, items: int, size: int) -> Distribution:
 
 
 def _by_table(steps: Sequence[int], size: int, reach: int) -> Distribution:
-    """Numbers of subsets by their size and sum, one item after the other; only sizes that can still end at `size`."""
+    """Numbers of subsets by their size and sum, one item after the other; only sizes that can still end at `size`, and
+    only the sums that so many of the items so far can have."""
     import numpy as np
 
+    ordered = sorted(steps)
+    smallest = [0, *accumulate(ordered)]
     table = np.zeros((size + 1, reach + 1))
     table[0, 0] = 1.0
-    for place, step in enumerate(sorted(steps), start=1):
+    for place, step in enumerate(ordered, start=1):
         fewest = max(1, size - (len(steps) - place))
         for many in range(min(place, size), fewest - 1, -1):
-            table[many, step:] += table[many - 1, : reach + 1 - step]
+            low, high = smallest[many - 1], smallest[place - 1] - smallest[place - many]
+            table[many, low + step : high + step + 1] += table[many - 1, low : high + 1]
     there = np.flatnonzero(table[size])
     return Distribution(there.astype(np.int64), table[size, there])
 

@@ -8,6 +8,7 @@ Every interval lies in [-1, 1], contains the difference, and turns its sign when
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import acos, copysign, cos, pi, sqrt
 
 from crucible.stats import _checks
@@ -57,6 +58,7 @@ def _newcombe_low(k_a: int, n_a: int, k_b: int, n_b: int, level: float) -> float
     return p_a - p_b - sqrt((p_a - wilson(k_a, n_a, level).low) ** 2 + (wilson(k_b, n_b, level).high - p_b) ** 2)
 
 
+@lru_cache(maxsize=4096)
 def _score_low(k_a: int, n_a: int, k_b: int, n_b: int, z: float) -> float:
     """The smallest difference that the score test does not refuse, by bisection to the last bit."""
     difference = k_a / n_a - k_b / n_b

@@ -1,0 +1,75 @@
+"""`crucible compare`: the report of a stored run, or of one run against another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crucible.cli.console import console, print_json
+from crucible.cli.context import Context
+from crucible.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from crucible.report.costs import Prices
+    from crucible.store.writes import Store
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("compare")(compare_command)
+
+
+def compare_command(
+    context: typer.Context,
+    run: Annotated[int, typer.Argument(metavar="RUN", help="Number of the run.")],
+    other: Annotated[
+        int | None, typer.Argument(metavar="[RUN2]", help="A later run to hold against it, arm by arm.")
+    ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="List every attempt, and every number behind the verdict.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every number.")] = False,
+) -> int:
+    """Report a run: was it tested, the verdict, what it could see, cost, order. With RUN2: what changed since RUN.
+
+    Two runs are compared only when scenarios, judge and sandbox agree; else it says what differs and ends with 3.
+    """
+    from crucible.report.costs import prices_of
+
+    chosen: Context = context.obj
+    settings = chosen.settings()
+    with chosen.open_store(settings, must_exist=True) as store:
+        if other is not None:
+            return _two(store, run, other, as_json=as_json)
+        return show_run(store, run, prices_of(settings), details=details, as_json=as_json)
+
+
+def show_run(store: Store, run: int, prices: Prices, *, details: bool = False, as_json: bool = False) -> int:
+    """Print the report of a run. Raises UsageError when there is no such run."""
+    from crucible.report.overall import overall
+    from crucible.report.terminal import overall_view
+    from crucible.report.trust import with_and_without_judge
+
+    found = overall(store, run, prices, detailed=details or as_json)
+    if found is None:
+        raise UsageError(f"there is no run {run} in this store", hint="crucible runs")
+    trust = with_and_without_judge(store, run)
+    if as_json:
+        print_json({**found.as_dict(), "judge_trust": trust.as_dict()})
+    else:
+        console().print(overall_view(found, trust.lines(), detailed=details), highlight=False)
+    return int(ExitCode.DONE)
+
+
+def _two(store: Store, then: int, now: int, *, as_json: bool) -> int:
+    from crucible.report.two_runs import two_runs, two_runs_view
+
+    found = two_runs(store, then, now)
+    if found is None:
+        raise UsageError(f"there is no run {then} or no run {now} in this store", hint="crucible runs")
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        console().print(two_runs_view(found), highlight=False)
+    return int(ExitCode.INCONCLUSIVE if found.incomparable else ExitCode.DONE)

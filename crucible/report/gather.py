@@ -1,0 +1,77 @@
+"""A stored run put together for its report: scenario by scenario, the two sides and what was put to the test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+from crucible.report.arms import Side, side
+from crucible.report.tallies import Metric, Pair, Terms
+from crucible.report.uptake import Uptake, uptake
+from crucible.scenario.load import parse_stored
+from crucible.scenario.schema import Scenario
+from crucible.store.flags import flags_of_run
+from crucible.store.measures import Measured, RunMeasures, Slot, run_measures
+from crucible.store.openings import attempts_using, openings
+from crucible.store.writes import Store
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One scenario of a run. `sides` are the arms that were run, the treatment first."""
+
+    digest: str
+    scenario: Scenario
+    plan: tuple[Slot, ...]
+    sides: tuple[Side, ...]
+    uptake: Uptake
+
+    @cached_property
+    def pair(self) -> Pair | None:
+        """Both arms' tallies; None when only one was run."""
+        if len(self.sides) != 2:
+            return None
+        return Pair(self.sides[0].tally(), self.sides[1].tally(), self.scenario.name)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A run with everything its report is made of. `flags` are kinds of flags by attempt."""
+
+    measures: RunMeasures
+    terms: Terms
+    scenes: tuple[Scene, ...]
+    flags: Mapping[int, list[str]]
+
+    @cached_property
+    def standing(self) -> dict[tuple[str, str, int], Measured]:
+        """The attempt that stands for each (scenario hash, arm, block)."""
+        return self.measures.standing()
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """The scenarios on which both arms were run."""
+        return [pair for scene in self.scenes if (pair := scene.pair) is not None]
+
+
+def gather(store: Store, run_id: int) -> Gathered | None:
+    """The run by its id; None when there is none."""
+    measures = run_measures(store, run_id)
+    if measures is None:
+        return None
+    run, opened = measures.run, openings(store, run_id)
+    scenarios = {digest: parse_stored(measures.scenarios[digest].text) for digest in measures.hashes}
+    servers = {name for scenario in scenarios.values() for arm in scenario.arms for name in arm.extra_tools}
+    using = {} if run.without_extra_tools else attempts_using(store, run_id, servers)
+    scenes = []
+    for digest, scenario in scenarios.items():
+        plan = tuple(slot for slot in measures.plan if slot.scenario_hash == digest)
+        mine = [a for a in measures.attempts if a.scenario_hash == digest]
+        arms = sorted({(slot.baseline, slot.arm) for slot in plan})
+        sides = tuple(side(arm, plan, mine) for _, arm in arms)
+        scenes.append(Scene(digest, scenario, plan, sides, uptake(run, scenario, sides, opened, using)))
+    terms = Terms(cast("Metric", run.primary_metric), run.margin)
+    flags = {attempt: [row.kind for row in rows] for attempt, rows in flags_of_run(store, run_id).items()}
+    return Gathered(measures, terms, tuple(scenes), flags)

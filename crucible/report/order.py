@@ -1,0 +1,82 @@
+"""Does it matter which arm goes first in a block? What the random order is for, looked at every time.
+
+The effect is half the difference between the blocks in which the treatment went first and those in which the baseline did,
+of treatment minus baseline: what a first place is worth, free of which arm is better. The test deals the orders anew
+within each scenario, as the plan did, and is exact. Blocks with an attempt that was run again are left out: it came later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from crucible.report.gather import Gathered, Scene
+from crucible.report.tallies import ALPHA, Terms
+from crucible.stats.permutation import stratified_permutation
+from crucible.store.measures import Measured
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """`first` are blocks in which (the treatment, the baseline) went first. `effect` is first minus second in the run's
+    metric, a share of 1, None where all blocks of a scenario had one order; then there is nothing to compare."""
+
+    treatment: str
+    baseline: str
+    first: tuple[int, int]
+    effect: float | None = None
+    p_value: float | None = None
+
+    @property
+    def matters(self) -> bool:
+        """Whether the order made a difference that chance does not explain."""
+        return self.p_value is not None and self.p_value < ALPHA
+
+    def text(self, terms: Terms) -> str:
+        """The row in words."""
+        n_t, n_b = self.first
+        went = f"{self.treatment} first in {n_t} blocks, {self.baseline} in {n_b}"
+        if self.effect is None or self.p_value is None:
+            return f"cannot be told: {went}, never both orders on one scenario"
+        shown = f"{went}; going first is worth {terms.amount(self.effect)} (p = {self.p_value:.3f}, exact permutation)"
+        if not self.matters:
+            return shown
+        return f"WARNING: the order within blocks mattered: {shown}. Attempts may share something they should not."
+
+
+def order(gathered: Gathered) -> Order | None:
+    """The order effect of a run of two arms; None when no block is complete."""
+    scenes = [scene for scene in gathered.scenes if len(scene.sides) == 2]
+    by_scene = [list(_blocks(gathered, scene)) for scene in scenes]
+    if not any(by_scene):
+        return None
+    first = tuple(sum(ahead is who for blocks in by_scene for ahead, _ in blocks) for who in (True, False))
+    treatment, baseline = (side.arm for side in scenes[0].sides)
+    strata = [_by_order(blocks) for blocks in by_scene]
+    both = [stratum for stratum in strata if stratum[0] and stratum[1]]
+    if not both:
+        return Order(treatment, baseline, (first[0], first[1]))
+    found = stratified_permutation(both)
+    return Order(treatment, baseline, (first[0], first[1]), found.difference / 2, found.p_value)
+
+
+def _blocks(gathered: Gathered, scene: Scene) -> Iterable[tuple[bool, float]]:
+    """Of each complete block: whether the treatment went first, and treatment minus baseline."""
+    treatment, baseline = (side.arm for side in scene.sides)
+    place = {(slot.arm, slot.block): slot.position for slot in scene.plan}
+    for block in sorted({slot.block for slot in scene.plan}):
+        pair = [gathered.standing.get((scene.digest, arm, block)) for arm in (treatment, baseline)]
+        values = [_value(attempt, gathered.terms) for attempt in pair if attempt is not None and not attempt.retry]
+        known = [value for value in values if value is not None]
+        if len(known) == 2:
+            yield place[treatment, block] < place[baseline, block], known[0] - known[1]
+
+
+def _value(attempt: Measured, terms: Terms) -> float | None:
+    if not attempt.counted:
+        return None
+    return attempt.total if terms.metric == "score" else float(bool(attempt.passed))
+
+
+def _by_order(blocks: Sequence[tuple[bool, float]]) -> tuple[list[float], list[float]]:
+    return [value for ahead, value in blocks if ahead], [value for ahead, value in blocks if not ahead]

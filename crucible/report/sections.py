@@ -1,0 +1,239 @@
+"""The parts of a run's report, each a few lines or a small table; what is not known is a dash, never a zero.
+
+Every part is given the whole run and says nothing when it has nothing to say. Rates and means are over scenarios, all
+weighing the same; counts are sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from statistics import fmean
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from crucible.report.arms import ArmSummary, Line, Mean
+from crucible.report.costs import Way
+from crucible.report.overall import Overall
+from crucible.report.times import Times
+from crucible.report.words import UNKNOWN, dollars, known_of, number, percent_range, seldom
+from crucible.stats.effect import cliffs_delta
+
+Arms = Sequence[ArmSummary]
+Show = Callable[[Arms], str]
+MOST_STEPS = 3
+"""Numbers of attempts for which reliability is shown."""
+
+
+def table(*columns: str) -> Table:
+    """A plain table that is no wider than what is in it."""
+    made = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    return made
+
+
+def by_role(run: Overall) -> list[Arms]:
+    """The treatment on every scenario, then the baseline; a role that was not run is left out."""
+    roles = [[arm for one in run.comparisons for arm in one.arms if arm.baseline is which] for which in (False, True)]
+    return [arms for arms in roles if arms]
+
+
+def heads(run: Overall) -> list[str]:
+    """Column titles for the arms."""
+    return [name + baseline for name, baseline in ((run.treatment, ""), (run.baseline, " (baseline)")) if name]
+
+
+def tested(run: Overall) -> Table:
+    """What was tried and what counts, before any number."""
+    made = table("", *heads(run))
+    rows: list[tuple[str, Show]] = [
+        ("model", lambda arms: ", ".join(dict.fromkeys(a.model for a in arms))),
+        ("attempts counted", _counted),
+        ("scored", _scored),
+        ("calls blocked / warned / got past", _calls),
+        ("flagged", lambda arms: _causes(arms, "flags") or "none"),
+    ]
+    for title, show in rows:
+        made.add_row(title, *(show(arms) for arms in by_role(run)))
+    return made
+
+
+def _counted(arms: Arms) -> str:
+    lost = _causes(arms, "not_counted")
+    return f"{sum(a.counted for a in arms)} of {sum(a.planned for a in arms)}" + (
+        f" (not counted: {lost})" if lost else ""
+    )
+
+
+def _scored(arms: Arms) -> str:
+    missing = _causes(arms, "unscored")
+    return f"{sum(a.total.n for a in arms)} of {sum(a.counted for a in arms)}" + (
+        f" (missing: {missing})" if missing else ""
+    )
+
+
+def _calls(arms: Arms) -> str:
+    return " / ".join(str(sum(getattr(a, kind) for a in arms)) for kind in ("blocked", "warned", "got_past"))
+
+
+def _causes(arms: Arms, which: str) -> str:
+    """`2 provider, 1 harness`, over all scenarios."""
+    counts: dict[str, int] = {}
+    for arm in arms:
+        for cause, many in getattr(arm, which).items():
+            counts[cause] = counts.get(cause, 0) + many
+    return ", ".join(f"{many} {cause}" for cause, many in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def differences(run: Overall) -> Table:
+    """Rates, scores and reliability; the interval stands on the row that the verdict is about."""
+    made = table("mean over scenarios" if len(run.comparisons) > 1 else "", *heads(run), "difference")
+    rates = [[a.pass_rate for a in arms] for arms in by_role(run)]
+    scores = [[a.total.value for a in arms] for arms in by_role(run)]
+    alone = len(run.comparisons) == 1
+    for title, values, metric in (("pass rate", rates, "pass_rate"), ("score", scores, "score")):
+        shown = [_percent(v) if metric == "pass_rate" else number(_mean(v)) for v in values]
+        if alone and metric == "pass_rate":
+            shown = [_with_interval(text, arms[0]) for text, arms in zip(shown, by_role(run), strict=True)]
+        made.add_row(title, *shown, _difference(run, metric))
+    for row in [row for row in run.reliability if row.k > 1][:MOST_STEPS]:
+        made.add_row(f"all of {row.k} pass (pass^{row.k})", *map(_share, row.pass_hat), "")
+        made.add_row(f"one of {row.k} passes (pass@{row.k})", *map(_share, row.pass_at), "")
+    likeness = [_mean([a.similarity.value for a in arms]) for arms in by_role(run)]
+    made.add_row("like the reference", *map(number, likeness), "")
+    return made
+
+
+def _difference(run: Overall, metric: str) -> str:
+    claim = run.claims[0]
+    if metric != run.metric or claim.difference is None:
+        return ""
+    within = f"95%: {run.terms.limits(claim.interval)}" if claim.interval else "no interval"
+    overlap = f"; Cliff's delta {_delta(run):+.2f}" if metric == "score" and len(run.comparisons) == 1 else ""
+    return f"{run.terms.amount(claim.difference)} ({within}){overlap}"
+
+
+def _delta(run: Overall) -> float:
+    """How far the scores of the two arms lie apart, whatever their scale: 1 when every one of the treatment's is higher."""
+    (one,) = run.comparisons
+    scored = [(line.arm, line.total) for line in one.lines if line.counted and line.total is not None]
+    treatment, baseline = ([total for arm, total in scored if arm == name] for name in (run.treatment, run.baseline))
+    return cliffs_delta(treatment, baseline)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known and len(known) == len(values) else None
+
+
+def _percent(values: Sequence[float | None]) -> str:
+    mean = _mean(values)
+    return UNKNOWN if mean is None else _share(mean)
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f}%".replace(".0%", "%")
+
+
+def _with_interval(text: str, arm: ArmSummary) -> str:
+    return f"{text} ({arm.passed} of {arm.counted}; {percent_range(arm.pass_interval)})" if arm.counted else text
+
+
+def cost_rows(run: Overall) -> Table | None:
+    """Three ways, tokens, time, and what a success costs."""
+    if run.costs is None or run.times is None:
+        return None
+    made = table("mean per attempt", *heads(run), "ratio")
+    for way in run.costs.ways:
+        made.add_row(way.name, _amount(way, way.treatment), _amount(way, way.baseline), _ratio(way))
+    made.add_row("cost of one success", *map(dollars, run.costs.per_success), "")
+    made.add_row(*_time(run.times))
+    for title, field in (("turns", "turns"), ("tool calls", "tool_calls")):
+        made.add_row(title, *(number(_mean([getattr(a, field).value for a in arms]), 1) for arms in by_role(run)), "")
+    return made
+
+
+def _amount(way: Way, mean: Mean) -> str:
+    shown = dollars(mean.value) if way.unit == "US dollars" else f"{number(mean.value, 0)} {way.unit}"
+    return known_of(shown, mean.n, mean.of) if mean.value is not None else "unknown"
+
+
+def _ratio(way: Way) -> str:
+    if way.ratio is None:
+        return way.why_not or ""
+    within = f" ({way.interval[0]:.2f} to {way.interval[1]:.2f})" if way.interval else " (no interval)"
+    return f"{way.ratio:.2f} times{within}"
+
+
+def _time(times: Times) -> tuple[str, str, str, str]:
+    if times.within is None:
+        way = times.way
+        cut = [f", {n} ended by the clock" if n else "" for n in times.timed_out]
+        shown = [known_of(f"{number(m.value, 1)} s", m.n, m.of) for m in (way.treatment, way.baseline)]
+        return "time", shown[0] + cut[0], shown[1] + cut[1], _ratio(way)
+    shown = [f"{s:.1f} s, {n} ended by the clock" for s, n in zip(times.within, times.timed_out, strict=True)]
+    return (
+        "time, cut at a common horizon",
+        shown[0],
+        shown[1],
+        f"log-rank {seldom(times.p_value)}" if times.p_value else "",
+    )
+
+
+def dimensions(run: Overall) -> Table | None:
+    """Every dimension of the rubric, adjusted by Holm."""
+    if not run.dimensions:
+        return None
+    made = table("dimension", "difference", "p", "Holm", "scored")
+    for row in run.dimensions:
+        scored = f"{row.scored[0]} and {row.scored[1]}"
+        made.add_row(row.name, f"{row.difference:+.2f}", number(row.p_value, 3), number(row.holm, 3), scored)
+    return made
+
+
+def scenarios(run: Overall) -> Table | None:
+    """Every scenario by itself, where there are several."""
+    if len(run.scenarios) < 2:
+        return None
+    made = table("scenario", *heads(run), "points", "p", "Holm", "BH")
+    for row in run.scenarios:
+        k_t, n_t, k_b, n_b = row.counts
+        tests = (number(p, 3) for p in (row.p_value, row.holm, row.benjamini_hochberg))
+        made.add_row(row.scenario, f"{k_t} of {n_t}", f"{k_b} of {n_b}", f"{100 * row.difference:+.0f}", *tests)
+    return made
+
+
+def attempts(lines: Sequence[Line]) -> Table:
+    """Every planned attempt as it stands."""
+    made = table("block", "arm", "attempt", "ending", "suite", "score", "like reference", "turns", "tokens", "blocked")
+    for line in lines:
+        made.add_row(
+            str(line.block),
+            line.arm,
+            str(line.attempt_id or UNKNOWN),
+            _ending(line),
+            UNKNOWN if line.passed is None else "green" if line.passed else "red",
+            _score(line),
+            number(line.similarity),
+            number(line.turns, 0),
+            number(line.tokens, 0),
+            number(line.blocked, 0),
+        )
+    return made
+
+
+def _ending(line: Line) -> str:
+    return line.ending if line.counted or line.counted is None else f"{line.ending} (not counted: {line.cause})"
+
+
+def _score(line: Line) -> str:
+    if line.total is not None:
+        return f"{line.total:.2f}"
+    return "not scored" if line.partial is None else f"partial {line.partial:.2f}"
+
+
+def numbers(run: Overall) -> Iterator[str]:
+    """Every number behind the comparison, to the last digit."""
+    for number_ in run.numbers:
+        yield f"{number_.key} = {number_.value}   ({number_.says})"
