@@ -35,7 +35,8 @@ def fill(store: Store, attempts: int) -> None:
 def attempt(run_id: int, n: int) -> dict[str, object]:
     """One stored attempt."""
     return {
-        "id": n + 1, "run_id": run_id, "scenario_hash": f"h{n % 10}", "scenario": f"s{n % 10}", "arm": "ab"[n // 10 % 2],
+        "id": n + 1, "run_id": run_id, "scenario_hash": f"h{n % 10}",
+        "scenario": f"s{n % 10}", "arm": "ab"[n // 10 % 2],
         "block": n // 40 + 1, "retry": n // 20 % 2, "baseline": n // 10 % 2 == 1, "model": f"m{n // 20 % 2}",
         "rehearsal": False, "sandbox": "overlay", "started_at": now(), "ending": "finished", "cause": "agent",
         "counted": True, "passed": n % 3 > 0, "tokens": 1000 + n % 500, "cost_usd": 0.01, "seconds": 1.5, "detail": "",
@@ -47,7 +48,8 @@ def total(n: int) -> dict[str, object]:
     """Its total."""
     return {
         "attempt_id": n + 1, "judge_id": "j", "seq": n + 1, "value": n % 100 / 100, "partial": None,
-        "weight_scored": 1.0, "missing": [], "cuts": [], "scenario": f"s{n % 10}", "scenario_hash": f"h{n % 10}", "arm": "ab"[n // 10 % 2],
+        "weight_scored": 1.0, "missing": [], "cuts": [], "scenario": f"s{n % 10}", "scenario_hash": f"h{n % 10}",
+        "arm": "ab"[n // 10 % 2],
         "model": f"m{n // 20 % 2}", "rehearsal": False,
     }  # fmt: skip
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crucible.errors import ConfigError, nearest
+from crucible.redaction import guard_environment
 
 CONFIG_NAME = "crucible.toml"
 _ENVIRONMENT = {
@@ -32,7 +33,11 @@ class ModelSettings(_Section):
     """How to reach one model, and what it costs when litellm's table does not know."""
 
     api_base: str | None = Field(default=None, description="Base URL of the provider, for a gateway or a local server.")
-    api_key_env: str | None = Field(default=None, description="Name of the environment variable that holds the key.")
+    api_key_env: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="Name of the environment variable that holds the key.",
+    )
     input_usd_per_million: Annotated[float, Field(ge=0)] | None = None
     cached_usd_per_million: Annotated[float, Field(ge=0)] | None = None
     output_usd_per_million: Annotated[float, Field(ge=0)] | None = None
@@ -67,14 +72,19 @@ class Settings(_Section):
 
 
 def load_settings(bench: Path, **flags: Any) -> Settings:
-    """Settings of a bench folder; a flag that is None says nothing. Raises ConfigError naming file and key."""
+    """Settings of a bench folder; a flag that is None says nothing. Raises ConfigError naming file and key.
+
+    From here on the keys in the environment are never written anywhere: this is where it is known which those are.
+    """
     path = bench / CONFIG_NAME
     values = _read(path) | {key: os.environ[name] for name, key in _ENVIRONMENT.items() if os.environ.get(name)}
     values |= {key: value for key, value in flags.items() if value is not None}
     try:
-        return Settings.model_validate(values)
+        settings = Settings.model_validate(values)
     except ValidationError as error:
         raise ConfigError("\n".join(_explain(path, e) for e in error.errors())) from None
+    guard_environment(said.api_key_env for said in settings.models.values() if said.api_key_env)
+    return settings
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -89,6 +99,9 @@ def _explain(path: Path, error: Any) -> str:
     if error["type"] == "extra_forbidden":
         known = ModelSettings.model_fields if error["loc"][0] == "models" else Settings.model_fields
         return f"{path}:{_line(path, key)}: unknown key {key!r}{nearest(str(error['loc'][-1]), known)}"
+    if key.endswith("api_key_env"):
+        # What stands there may be the key itself.
+        return f"{path}:{_line(path, key)}: {key}: is the name of an environment variable, not a key (not shown here)"
     return f"{path}:{_line(path, key)}: {key}: {error['msg'].lower()}, got {error['input']!r}"
 
 

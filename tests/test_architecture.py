@@ -30,6 +30,7 @@ LAYERS = [
     "stats",
     "store",
     "settings",
+    "redaction",
     "errors",
 ]
 HEAVY = ("litellm", "mcp", "scipy", "numpy", "sqlmodel", "sqlalchemy", "alembic", "fastapi", "git", "ast_grep_py")

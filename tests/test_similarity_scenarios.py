@@ -1,4 +1,4 @@
-"""The bounds that similarity keeps, on the four bundled scenarios: same, reformatted, in other words, elsewhere."""
+"""The bounds that similarity keeps, on the bundled scenarios: same, reformatted, in other words, elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crucible.scenario.reference import Reference, load_reference
 from crucible.scoring.similarity import Similarity, similarity, size_ratio
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-SCENARIOS = ("asd-vs-baseline", "audit-migration", "cross-layer-tax", "inheritance-bug")
+SCENARIOS = tuple(sorted(path.stem for path in (FIXTURES.parent / "scenarios").glob("*.md")))
 
 PRICING = "store/pricing.py"
 V2 = "auditlog/migrations/v2.py"
@@ -19,6 +19,9 @@ RATES = "commerce/rates.py"
 DISPLAY = "commerce/display.py"
 TAX = "commerce/tax.py"
 THROTTLING = "courier/mixins/throttling.py"
+OPTIONS = "src/options.js"
+CLIENT = "src/client.js"
+POLICY = "lib/policy.sh"
 
 WRONG_LINE = "    return raw * pct\n"
 RIGHT_LINE = "    return raw * (1 - pct)\n"
@@ -32,6 +35,11 @@ WRONG_TEXT = '    return f"{rate.normalize():f}%"\n'
 RIGHT_TEXT = '    return f"{(rate * 100).normalize():f}%"\n'
 MIXIN = "        self.throttle = Window(per_minute, 60.0, clock)\n        self._throttled_as = name\n"
 SUPER = "        super().__init__(name, **rest)\n"
+SHALLOW = "  const merged = { ...below };\n"
+DEEP = "  const merged = copyOf(below);\n"
+PLAIN = 'import { isPlain } from "./plain.js";\n'
+COPYING = 'import { copyOf, isPlain } from "./plain.js";\n'
+ANY_BLANK = """    awk -v count="$1" '\n"""
 
 Edits = dict[str, list[tuple[str, str]]]
 
@@ -85,8 +93,9 @@ def test_no_change_is_zero(scenario: str) -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_comments_and_blank_lines_are_no_change(scenario: str) -> None:
+    sign = {".js": b"//"}
     commented = {
-        path: b"# looked at this\n\n" + data.replace(b"\n\n\n", b"\n\n\n\n# hm\n")
+        path: b"%b looked at this\n\n" % sign.get(Path(path).suffix, b"#") + data.replace(b"\n\n", b"\n\n\n\n")
         for path in reference_of(scenario).after
         if (data := read(scenario, path)) is not None
     }
@@ -128,6 +137,17 @@ REFORMATTED: dict[str, list[Edits]] = {
             ]
         },
         {THROTTLING: [(MIXIN, "        # go on\n        super().__init__( name, **rest );\n\n" + MIXIN)]},
+    ],
+    "leaking-defaults": [
+        {
+            OPTIONS: [
+                (SHALLOW, "  /* its own */\n  const merged = copyOf(\n    below,\n  )\n"),
+                (PLAIN, "import {\n  copyOf,\n  isPlain,\n} from './plain.js'\n"),
+            ]
+        },
+    ],
+    "lost-snapshots": [
+        {POLICY: [(ANY_BLANK, """    # fields, not words\n    awk \\\n        -F "$TAB" -v count="$1" '\n""")]},
     ],
 }
 
@@ -212,6 +232,29 @@ IN_OTHER_WORDS: dict[str, list[Edits]] = {
         },
         {THROTTLING: [(MIXIN, MIXIN.replace("self.throttle", "window") + SUPER + "        self.throttle = window\n")]},
     ],
+    "leaking-defaults": [
+        {OPTIONS: [(SHALLOW, "  const merged = structuredClone(below);\n")]},
+        {
+            OPTIONS: [
+                (
+                    SHALLOW,
+                    "  const merged = {};\n  for (const [name, its] of Object.entries(below)) merged[name] = copyOf(its);\n",
+                ),
+                (PLAIN, COPYING),
+            ]
+        },
+        {
+            OPTIONS: [
+                (SHALLOW, "  const merged = own(below);\n"),
+                ("/** One layer", "const own = (layer) => copyOf(layer);\n\n/** One layer"),
+                (PLAIN, COPYING),
+            ]
+        },
+    ],
+    "lost-snapshots": [
+        {POLICY: [("        ($1, $3) in seen", '        BEGIN { FS = "\\t" }\n        ($1, $3) in seen')]},
+        {POLICY: [(ANY_BLANK, """    awk -v FS="$TAB" -v count="$1" '\n""")]},
+    ],
 }
 
 
@@ -245,6 +288,18 @@ ELSEWHERE: dict[str, list[Edits]] = {
             ]
         },
     ],
+    "leaking-defaults": [
+        {CLIENT: [("merge(below, options)", "copyOf(merge(below, options))")]},
+        {
+            "src/plugins/bearer.js": [
+                ("    options.headers.auth", "    options.headers = { ...options.headers }; options.headers.auth")
+            ]
+        },
+    ],
+    "lost-snapshots": [
+        {"lib/prune.sh": [("drop) rm", 'drop) [ "$file" = "${file#* }" ] && rm')]},
+        {"lib/plan.sh": [('-q -x -F -e "$file"', '-q -F -e "${file%% *}"')]},
+    ],
 }
 
 
@@ -273,6 +328,7 @@ WRONG_IN_THE_RIGHT_PLACE: list[tuple[str, Edits]] = [
         {RATES: [("    raise UnknownRegion(region)\n", "    raise UnknownRegion(region) from None\n")]},
     ),
     ("inheritance-bug", {THROTTLING: [("per_minute: int = 60", "per_minute: int = 600")]}),
+    ("leaking-defaults", {OPTIONS: [("if (value === undefined) continue;", "if (value == null) continue;")]}),
 ]
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from crucible.agents.types import Ending
 from crucible.errors import Cause, nearest
 from crucible.policy.rules import Decision, decide
+from crucible.redaction import redact
 from crucible.scenario.schema import PATH_ARGUMENT, Policy
 from crucible.transcript.messages import ToolCall, ToolSpec
 from crucible.world.types import ToolOutcome, World
@@ -80,7 +81,8 @@ async def answer(
         if strongest.action == "fail":
             ending = Ending("policy_fail", Cause.AGENT, f"{strongest.policy_id}: {strongest.rule} ({strongest.detail})")
         return Answer(arguments, refusal(strongest.told()), decisions, ending=ending)
-    return Answer(arguments, await world.call(call.name, _timed(call.name, arguments, seconds_left)), decisions)
+    outcome = await world.call(call.name, _timed(call.name, arguments, seconds_left))
+    return Answer(arguments, replace(outcome, text=redact(outcome.text)), decisions)
 
 
 async def _resolved(arguments: dict[str, Any], world: World) -> dict[str, Any]:

@@ -26,6 +26,10 @@ MODEL_SECONDS = 180.0
 """Longest one try of a model call may take."""
 
 
+MOST_NAMED = 200
+"""Restored paths that are recorded of one call."""
+
+
 class LoopAgent:
     """Drives a model with tools until it replies without a call or a budget ends."""
 
@@ -181,6 +185,8 @@ class _Conversation:
                 seconds=outcome.seconds,
                 exit_code=outcome.exit_code,
                 timed_out=outcome.timed_out,
+                restored=outcome.restored[:MOST_NAMED],
+                limit=outcome.limit,
             )
         )
 

@@ -10,9 +10,10 @@ from typing import Annotated
 import typer
 
 from crucible import __version__
-from crucible.cli import doctor, results, run, scenarios
+from crucible.cli import aa, compare, doctor, floor, gate, label, nightly, plan, results, run, scenarios, selftest
 from crucible.cli.context import Context
 from crucible.errors import CrucibleError, ExitCode
+from crucible.redaction import redact
 
 
 def _exit_with(result: object, **_: object) -> None:
@@ -32,9 +33,17 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 run.register(app)
+plan.register(app)
+aa.register(app)
 scenarios.register(app)
 results.register(app)
+compare.register(app)
+gate.register(app)
+nightly.register(app)
+label.register(app)
 doctor.register(app)
+selftest.register(app)
+floor.register(app)
 
 
 def _version(value: bool) -> None:
@@ -60,11 +69,18 @@ def _root(
     context.obj = Context(bench_option=bench, store_option=store)
 
 
+class _Line(logging.Formatter):
+    """A line of the log, without keys."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))
+
+
 def _set_up_logging(verbose: bool, log_file: Path | None) -> None:
     logger = logging.getLogger("crucible")
     logger.setLevel(logging.DEBUG)
     logger.addHandler(logging.NullHandler())
-    line = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    line = _Line("%(asctime)s %(levelname)s %(name)s: %(message)s")
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)] if verbose else []
     if log_file is not None:
         log_file.parent.mkdir(parents=True, exist_ok=True)

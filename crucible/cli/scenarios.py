@@ -48,6 +48,9 @@ def validate_command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     sandbox: Annotated[str | None, typer.Option(help="auto, overlay or copy.")] = None,
+    repeat: Annotated[
+        int, typer.Option(min=2, max=1000, help="How often to test each state; unsteady tests are quarantined.")
+    ] = 2,
 ) -> int:
     """Check scenarios: unfixed is red, the reference is green, twice each, and no line of the reference can be read."""
     import asyncio
@@ -58,7 +61,7 @@ def validate_command(
     chosen: Context = context.obj
     settings = chosen.settings(sandbox=sandbox)
     with chosen.open_store(settings) as store:
-        checked = asyncio.run(validate_all(chosen.bench, names or [], settings, store, say=note))
+        checked = asyncio.run(validate_all(chosen.bench, names or [], settings, store, note, repeat))
     if as_json:
         print_json([check.as_dict() for check in checked])
     else:

@@ -1,7 +1,8 @@
 """The digest of a transcript: what an agent said and did, turn by turn, short enough to be judged.
 
 Left out by design: the system prompt, notes of the harness, usage and cost. Every line that came from the agent or a
-tool starts with a bar, so that nothing said there can pass for the digest's own words.
+tool starts with a bar, so that nothing said there can pass for the digest's own words; what speaks to a judge is taken
+out before anything is shortened.
 """
 
 from __future__ import annotations
@@ -9,11 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
+from crucible.policy.signs import without_addressed
 from crucible.transcript.events import Answered, Decided, Ended, Event, Replied, cap_text
 
 DIGEST_CHARS = 40_000
 """Default room for a digest, in characters."""
+MOST_NAME = 120
+"""Characters of a tool's name that are shown."""
 _ROOMS = (4000, 2000, 1000, 500, 250, 120)
 """Characters one text may take, from generous to the least that still says something."""
 
@@ -26,13 +31,21 @@ class _Line:
     theirs: str | None = None
 
 
-def digest(events: Iterable[Event], budget_chars: int = DIGEST_CHARS, *, blind: Callable[[str], str]) -> str:
+def digest(
+    events: Iterable[Event],
+    budget_chars: int = DIGEST_CHARS,
+    *,
+    blind: Callable[[str], str],
+    dimensions: Iterable[str] = (),
+) -> str:
     """The transcript turn by turn: what was said, each call with its arguments, its result, what a policy decided.
 
+    `dimensions` are the rubric's names: a line that tells a judge what to give for one is left out, and marked.
     Texts are blinded first and then shortened to head and tail, with the widest room that fits `budget_chars`. Turns
     are never dropped here: a digest that is too long even so is cut where all evidence is cut, and reported there.
     """
-    lines = _lines(list(events), blind)
+    names = tuple(dimensions)
+    lines = _lines(list(events), lambda text: blind(without_addressed(text, names)))
     for room in _ROOMS:
         text = _render(lines, room)
         if len(text) <= budget_chars:
@@ -40,7 +53,7 @@ def digest(events: Iterable[Event], budget_chars: int = DIGEST_CHARS, *, blind: 
     return text
 
 
-def _lines(events: list[Event], blind: Callable[[str], str]) -> list[_Line]:
+def _lines(events: list[Event], clean: Callable[[str], str]) -> list[_Line]:
     asked = {
         (event.turn, call.get("id")): call.get("raw_arguments", "")
         for event in events
@@ -49,32 +62,50 @@ def _lines(events: list[Event], blind: Callable[[str], str]) -> list[_Line]:
     }
     lines: list[_Line] = []
     for event in events:
-        lines.extend(_of_event(event, asked, blind))
+        lines.extend(_of_event(event, asked, clean))
     return lines
 
 
-def _of_event(event: Event, asked: dict[tuple[int, str | None], str], blind: Callable[[str], str]) -> list[_Line]:
+def _of_event(event: Event, asked: dict[tuple[int, str | None], str], clean: Callable[[str], str]) -> list[_Line]:
     match event:
         case Replied():
-            said = [_Line("says:", blind(event.text))] if event.text.strip() else []
+            said = [_Line("says:", clean(event.text))] if event.text.strip() else []
             return [_Line(f"Turn {event.turn}"), *said]
         case Answered():
-            arguments = _arguments(event, asked.get((event.turn, event.call_id), ""))
+            arguments = _arguments(event, asked.get((event.turn, event.call_id), ""), clean)
             return [
-                _Line(f"calls {blind(event.tool)} with:", blind(arguments)),
-                _Line(f"result, {_status(event)}:", blind(event.text)),
+                _Line(f"calls {_name(clean(event.tool))} with:", arguments),
+                _Line(f"result, {_status(event)}:", clean(event.text)),
             ]
         case Decided():
-            return [_Line(f"policy {blind(event.policy_id)}: {event.action}")]
+            return [_Line(f"policy {clean(event.policy_id)}: {event.action}")]
         case Ended():
-            return [_Line(f"Ended: {blind(event.ending)}")]
+            return [_Line(f"Ended: {clean(event.ending)}")]
         case _:
             return []
 
 
-def _arguments(event: Answered, raw: str) -> str:
-    """The arguments as JSON, or the text as it came when it could not be read."""
-    return raw if event.arguments is None else json.dumps(event.arguments, ensure_ascii=False, default=str)
+def _arguments(event: Answered, raw: str, clean: Callable[[str], str]) -> str:
+    """The arguments as JSON, or the text as it came when it could not be read.
+
+    Every text in them is cleaned by itself: as JSON a whole file is one line, and would be left out as one.
+    """
+    if event.arguments is None:
+        return clean(raw)
+    return clean(json.dumps(_each(event.arguments, clean), ensure_ascii=False, default=str))
+
+
+def _each(value: Any, clean: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(str(key)): _each(one, clean) for key, one in value.items()}
+    return [_each(one, clean) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _name(tool: str) -> str:
+    """A tool's name on one line of ours: a model may ask for a tool of any name, line ends included."""
+    return " ".join(tool.split())[:MOST_NAME]
 
 
 def _status(event: Answered) -> str:

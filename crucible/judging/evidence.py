@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from crucible.judging.types import Evidence
+from crucible.policy.signs import without_addressed
 from crucible.transcript.events import cap_text
 
 BUDGET_CHARS = 120_000
@@ -24,6 +25,8 @@ _PARTS: tuple[tuple[str, str, str, float], ...] = (
 
 The order is that of importance: room left over when every part has its share goes to the first that can use it.
 """
+_UNTRUSTED = frozenset({"change_diff", "test_report", "digest"})
+"""Fields an agent has a hand in; the others are the scenario's own words."""
 _MARKER_ROOM = 60
 """Characters kept free for the marker that stands where something was cut out."""
 
@@ -59,17 +62,26 @@ class Shown:
         )
 
 
-def fit(evidence: Evidence, blind: Callable[[str], str], budget_chars: int = BUDGET_CHARS) -> Shown:
-    """Blind every part, then cut what does not fit so that all parts together take at most `budget_chars`.
+def fit(
+    evidence: Evidence, blind: Callable[[str], str], budget_chars: int = BUDGET_CHARS, dimensions: Iterable[str] = ()
+) -> Shown:
+    """Take out what speaks to a judge, blind every part, then cut so that all parts together take `budget_chars` at most.
 
-    Blinding comes first: a name cut in half would pass it. Raises ValueError below `LEAST_BUDGET` characters.
+    Cutting comes last: a name or a sentence cut in half would pass the others. `dimensions` are the rubric's names,
+    which an agent may try to set a score for. Raises ValueError below `LEAST_BUDGET` characters.
     """
     if budget_chars < LEAST_BUDGET:
         raise ValueError(f"the judge needs room for at least {LEAST_BUDGET} characters of evidence, got {budget_chars}")
-    texts = [blind(getattr(evidence, field)) for _, field, _, _ in _PARTS]
+    names = tuple(dimensions)
+    texts = [blind(_said(evidence, field, names)) for _, field, _, _ in _PARTS]
     texts = [text if text.strip() else empty for text, (_, _, empty, _) in zip(texts, _PARTS, strict=True)]
     rooms = _rooms([len(text) for text in texts], budget_chars)
     return Shown(tuple(_part(name, text, room) for (name, *_), text, room in zip(_PARTS, texts, rooms, strict=True)))
+
+
+def _said(evidence: Evidence, field: str, dimensions: tuple[str, ...]) -> str:
+    text: str = getattr(evidence, field)
+    return without_addressed(text, dimensions) if field in _UNTRUSTED else text
 
 
 def _rooms(needs: list[int], budget: int) -> list[int]:

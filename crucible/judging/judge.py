@@ -61,7 +61,7 @@ async def judge_attempt(
     if samples < 1:
         raise ValueError(f"a judge needs at least one sample, got {samples}")
     blind = Blinder(secrets)
-    shown = fit(evidence, blind, budget_chars)
+    shown = fit(evidence, blind, budget_chars, [dimension.name for dimension in dimensions])
     session = _Session(model, shown, blind, record, list(done))
     for sample in range(1, samples + 1):
         for dimension in dimensions:

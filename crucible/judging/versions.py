@@ -15,7 +15,7 @@ from crucible.scenario.schema import Dimension
 
 FACTS = "facts"
 """The name that stands for a judge model when scores come from measurements."""
-METHOD = 1
+METHOD = 2
 """Raised whenever blinding, fitting, reading or clamping changes what a score means."""
 
 

@@ -12,7 +12,7 @@ from crucible.errors import ProviderError, nearest
 from crucible.llm import estimate
 from crucible.llm._litellm import call_errors, is_loaded, load, load_seconds
 from crucible.llm.errors import as_provider_error
-from crucible.llm.keys import missing_key
+from crucible.llm.keys import keys_of, missing_key
 from crucible.llm.price import Price, cost_usd, known_price, most_usd
 from crucible.llm.retry import PATIENT, RetryNote, RetryPolicy, with_retries
 from crucible.llm.types import Reply, Request
@@ -25,6 +25,7 @@ from crucible.llm.wire import (
     wire_schema,
     wire_tools,
 )
+from crucible.redaction import guard
 
 
 class LiteLLMModel:
@@ -51,6 +52,7 @@ class LiteLLMModel:
         self._price = price
         self._retry = retry
         self._on_retry = on_retry
+        guard([api_key, *keys_of(name)])
 
     async def complete(self, request: Request) -> Reply:
         """Answer a request. Raises ProviderError when no answer could be had within the retries allowed.

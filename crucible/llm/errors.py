@@ -20,6 +20,7 @@ from typing import Any
 from crucible.errors import ProviderError
 from crucible.llm._litellm import load
 from crucible.llm.keys import missing_key
+from crucible.redaction import redact
 
 _NO_KEY = re.compile(
     r"(missing|no|unable to (find|locate)) .{0,30}(credentials?|api[ _]?key)|default credentials", re.IGNORECASE
@@ -44,7 +45,10 @@ _WORDS = {
 
 
 def as_provider_error(error: BaseException, model: str) -> ProviderError:
-    """The ProviderError for what a call of `model` raised: its kind, true HTTP status, and Retry-After in seconds."""
+    """The ProviderError for what a call of `model` raised: its kind, true HTTP status, and Retry-After in seconds.
+
+    Providers quote the key they refuse; the error does not.
+    """
     chain = list(_chain(error))
     response = _response(chain)
     status = None if response is None else int(response.status_code)
@@ -131,7 +135,7 @@ def _is_refusal(error: BaseException) -> bool:
 def _detail(chain: list[BaseException]) -> str:
     refusal = next((one for one in chain if _is_refusal(one)), None)
     text = _PREFIX.sub("", str(refusal or chain[0]))
-    text = _SUFFIX.sub("", _message_in(text) or text)
+    text = redact(_SUFFIX.sub("", _message_in(text) or text))
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= _TEXT_CAP else f"{line[:_TEXT_CAP]}..."
 

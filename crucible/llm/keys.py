@@ -76,6 +76,11 @@ def missing_key(model: str, environment: Mapping[str, str] = os.environ) -> str 
     return None if any(environment.get(name) for name in names) else next(iter(names), None)
 
 
+def keys_of(model: str, environment: Mapping[str, str] = os.environ) -> list[str]:
+    """The keys of a model's provider that are in the environment; there for being kept secret."""
+    return [value for name in _KEYS.get(provider(model) or "", ()) if (value := environment.get(name))]
+
+
 def family(model: str) -> str:
     """Whose model it is at heart: `claude`, `gpt`, `gemini`, `llama`, `qwen`, `mistral`, ..., wherever it is hosted.
 

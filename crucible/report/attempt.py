@@ -16,7 +16,14 @@ LINES = 12
 
 def attempt_text(record: AttemptRecord, *, full: bool = False) -> str:
     """The whole attempt as text. `full` shows tool results and replies uncut."""
-    parts = [_head(record), *_timeline(record, full), *_change(record), *_tests(record), *_scores(record)]
+    parts = [
+        _head(record),
+        *_flags(record),
+        *_timeline(record, full),
+        *_change(record),
+        *_tests(record),
+        *_scores(record),
+    ]
     return "\n".join(parts)
 
 
@@ -30,6 +37,15 @@ def _head(record: AttemptRecord) -> str:
         f"{number(a.turns, 0)} turns, {number(a.tool_calls, 0)} calls, {number(a.tokens, 0)} tokens, "
         f"cost {dollars(a.cost_usd)}, {number(a.seconds, 1)} s (+{number(a.waited_seconds, 1)} s waiting){rehearsal}"
     )
+
+
+def _flags(record: AttemptRecord) -> Iterator[str]:
+    """What a reader must know before the score, and who was stopped by a rule how often."""
+    a = record.attempt
+    if a.blocked or a.warned or a.got_past:
+        yield f"calls blocked {number(a.blocked, 0)}, warned {number(a.warned, 0)}, got past {number(a.got_past, 0)}"
+    for flag in record.flags:
+        yield f"flagged: {flag.kind}: {f'turn {flag.turn} ' if flag.turn else ''}`{flag.detail}`"
 
 
 def _timeline(record: AttemptRecord, full: bool) -> Iterator[str]:
@@ -59,6 +75,8 @@ def _event(event: Event, full: bool) -> str:
 
 
 def _status(event: Answered) -> str:
+    if event.limit is not None:
+        return f"stopped at the limit of {event.limit.replace('_', ' ')}"
     if event.timed_out:
         return "timed out"
     if event.exit_code is not None:
@@ -134,6 +152,7 @@ def attempt_dict(record: AttemptRecord) -> dict[str, Any]:
     return {
         "attempt": record.attempt.model_dump(),
         "scenario": {"hash": record.scenario.hash, "name": record.scenario.name},
+        "flags": [row.model_dump(exclude={"attempt_id"}) for row in record.flags],
         "events": [json.loads(row.data) for row in record.events],
         "files": [row.model_dump(exclude={"after"}) for row in record.files],
         "reference": record.scenario.reference_text,

@@ -70,7 +70,21 @@ def validation_lines(checks: Sequence[Check]) -> Iterator[str]:
             yield f"FAIL  {check.name}"
             yield from (f"      {line}" for problem in check.problems for line in problem.splitlines())
         else:
+            times = "twice" if check.repeats == 2 else f"{check.repeats} times"
             yield (
-                f"ok    {check.name}: unfixed red ({len(check.failing_before)} failing), reference green "
-                f"({check.tests} tests, {check.seconds:.2f} s), twice each; no line of the reference can be read"
+                f"ok    {check.name}: unfixed red{_failing(check)}, reference green "
+                f"({_tests(check)}, {check.seconds:.2f} s), {times} each; no line of the reference can be read"
             )
+        if check.quarantined:
+            yield f"      quarantined, left out of every verdict ({len(check.quarantined)} change their result):"
+            yield from (f"        {test}" for test in check.quarantined)
+
+
+def _failing(check: Check) -> str:
+    return f" ({len(check.failing_before)} failing)" if check.tests else ""
+
+
+def _tests(check: Check) -> str:
+    if not check.tests:
+        return "tests are not told apart, so none is under a negative control"
+    return f"{check.tests} tests, {check.controlled} of them under a negative control"

@@ -15,14 +15,14 @@ from typing import Any
 
 from crucible.agents.types import Agent, Ending, Task, system_prompt
 from crucible.errors import AttemptError, Cause
-from crucible.runner.audit import audit
+from crucible.runner.audit import audit, in_fixture, note_world
+from crucible.runner.flags import Flag, Work, flag_rows, flags_of
 from crucible.runner.outcome import Outcome, measure
 from crucible.runner.plan import Slot
-from crucible.runner.prepare import Prepared
+from crucible.runner.prepare import Prepared, graded_part
 from crucible.runner.recorder import Progress, Recorder
 from crucible.runner.validate import Validation
-from crucible.scoring.grading import grade
-from crucible.scoring.scaffolding import filter_change
+from crucible.scoring.control import grade_with_control
 from crucible.settings import Settings
 from crucible.store.tables import AttemptRow
 from crucible.store.writes import Store, now
@@ -69,25 +69,25 @@ async def run_attempt(bench: Bench, job: Job) -> int:
     except AttemptError as error:
         outcome = Outcome(Ending(error.ending, error.cause, "\n".join(error.lines())))
     except asyncio.CancelledError:
-        _finish(bench, attempt_id, record, Outcome(Ending("cancelled", Cause.HARNESS, "stopped by the user")), started)
+        stopped = Outcome(Ending("cancelled", Cause.HARNESS, "stopped by the user"))
+        _finish(bench, job, attempt_id, record, stopped, started)
         raise
     except BaseException as error:
-        crash = Ending("crash", Cause.HARNESS, f"{type(error).__name__}: {error}")
-        _finish(bench, attempt_id, record, Outcome(crash), started)
+        crash = Outcome(Ending("crash", Cause.HARNESS, f"{type(error).__name__}: {error}"))
+        _finish(bench, job, attempt_id, record, crash, started)
         raise
-    _finish(bench, attempt_id, record, outcome, started)
+    _finish(bench, job, attempt_id, record, outcome, started)
     return attempt_id
 
 
 async def _work(bench: Bench, job: Job, record: Recorder) -> Outcome:
     ending, change, seconds = await _attempt(bench, job, record)
     audit(job.prepared.protection, change, record)
-    filtered = filter_change(change, job.prepared.protection.by, frozenset(job.prepared.reference.after))
-    found = job.validation
-    suite = job.prepared.suite(found.expected, found.grading_seconds, found.canary)
+    filtered = graded_part(job.prepared, change)
+    suite = job.validation.suite(job.prepared)
     spec = job.prepared.grading_spec(bench.settings, suite)
-    graded = await grade(spec, bench.mode, bench.scratch, filtered.graded, suite)
-    return measure(job.prepared, job.validation, ending, change, filtered, graded, seconds)
+    graded = await grade_with_control(spec, bench.mode, bench.scratch, filtered.graded, suite)
+    return await measure(job.prepared, job.validation, ending, change, filtered, graded, seconds)
 
 
 async def _attempt(bench: Bench, job: Job, record: Recorder) -> tuple[Ending, Change, float]:
@@ -98,7 +98,9 @@ async def _attempt(bench: Bench, job: Job, record: Recorder) -> tuple[Ending, Ch
         began = monotonic()
         ending = await job.agent.attempt(_task(job), world, record)
         seconds = monotonic() - began
-        return ending, await world.change(), seconds
+        change = await world.change()
+        note_world(world, record)
+        return ending, change, seconds
     finally:
         await world.close()
 
@@ -127,7 +129,7 @@ def _row(bench: Bench, job: Job) -> AttemptRow:
     )
 
 
-def _finish(bench: Bench, attempt_id: int, record: Recorder, outcome: Outcome, started: float) -> None:
+def _finish(bench: Bench, job: Job, attempt_id: int, record: Recorder, outcome: Outcome, started: float) -> None:
     ending = outcome.ending
     last = record.events[-1] if record.events else None
     record(
@@ -152,4 +154,13 @@ def _finish(bench: Bench, attempt_id: int, record: Recorder, outcome: Outcome, s
         **outcome.columns(),
     }
     log.info("attempt %s: %s (%s) %s", attempt_id, ending.what, ending.cause.value, ending.detail)
-    bench.store.finish_attempt(attempt_id, values, [*record.take(), *outcome.rows(attempt_id)])
+    rows = [*record.take(), *outcome.rows(attempt_id), *flag_rows(attempt_id, _flags(job, record, outcome))]
+    bench.store.finish_attempt(attempt_id, values, rows)
+
+
+def _flags(job: Job, record: Recorder, outcome: Outcome) -> list[Flag]:
+    """What a reader must know beside the score, of as much of the attempt as there is."""
+    change, filtered = outcome.change or Change(), outcome.filtered
+    work = Work(change, filtered.graded if filtered else Change(), outcome.graded)
+    dimensions = [dimension.name for dimension in job.prepared.scenario.rubric.dimensions]
+    return flags_of(record.events, work, dimensions=dimensions, in_fixture=in_fixture(job.prepared))

@@ -11,7 +11,7 @@ from typing import Any
 from crucible.errors import CrucibleError, PreflightError
 from crucible.runner.prepare import prepare, resolve_mode
 from crucible.runner.run import Subject
-from crucible.runner.validate import validated
+from crucible.runner.validate import TIMES, validated
 from crucible.scenario.catalog import get_scenario, list_scenarios
 from crucible.scenario.load import LoadedScenario
 from crucible.settings import Settings
@@ -30,6 +30,9 @@ class Check:
     tests: int = 0
     failing_before: tuple[str, ...] = ()
     seconds: float = 0.0
+    repeats: int = TIMES
+    quarantined: tuple[str, ...] = ()
+    controlled: int = 0
 
     @property
     def ok(self) -> bool:
@@ -45,10 +48,15 @@ class Check:
             "tests": self.tests,
             "failing_before": list(self.failing_before),
             "suite_seconds": round(self.seconds, 3),
+            "repeats": self.repeats,
+            "quarantined": list(self.quarantined),
+            "controlled": self.controlled,
         }
 
 
-async def validate_all(bench: Path, names: Sequence[str], settings: Settings, store: Store, say: Say) -> list[Check]:
+async def validate_all(
+    bench: Path, names: Sequence[str], settings: Settings, store: Store, say: Say, repeats: int = TIMES
+) -> list[Check]:
     """Check the named scenarios, or all of the bench, freshly; every problem of every one is reported."""
     mode = announced_mode(settings, say)
     found = [_load(bench, name) for name in names] if names else [(p.stem, one) for p, one in list_scenarios(bench)]
@@ -56,7 +64,7 @@ async def validate_all(bench: Path, names: Sequence[str], settings: Settings, st
     with TemporaryDirectory(prefix="crucible-") as scratch:
         for name, loaded in found:
             say(f"checking {name} ...")
-            checks.append(await _check(name, loaded, bench, settings, store, mode, Path(scratch)))
+            checks.append(await _check(name, loaded, bench, settings, store, mode, Path(scratch), repeats))
     return checks
 
 
@@ -75,15 +83,25 @@ async def _check(
     store: Store,
     mode: SandboxMode,
     scratch: Path,
+    repeats: int,
 ) -> Check:
     if isinstance(loaded, CrucibleError):
         return Check(name, tuple(loaded.lines()))
     try:
         prepared = prepare(loaded, bench, settings)
-        found = await validated(store, prepared, settings, mode, scratch, fresh=True)
+        found = await validated(store, prepared, settings, mode, scratch, fresh=True, repeats=repeats)
     except CrucibleError as error:
         return Check(name, tuple(error.lines()))
-    return Check(name, tuple(found.problems), len(found.expected), tuple(sorted(found.failing_before)), found.seconds)
+    return Check(
+        name=name,
+        problems=tuple(found.problems),
+        tests=len(found.expected),
+        failing_before=tuple(sorted(found.failing_before)),
+        seconds=found.seconds,
+        repeats=found.repeats,
+        quarantined=tuple(sorted(found.quarantined)),
+        controlled=len(found.controlled),
+    )
 
 
 async def check_subject(

@@ -20,6 +20,7 @@ from crucible.judging.total import total
 from crucible.judging.types import Evidence, Facts, Judgement, Score, Scored
 from crucible.judging.versions import FACTS, facts_hash, prompt_hash, rubric_hash, version_of
 from crucible.llm.types import Model
+from crucible.policy.signs import without_addressed
 from crucible.runner.models import make_model
 from crucible.scenario.load import parse_stored
 from crucible.scenario.schema import Scenario
@@ -87,7 +88,9 @@ class JudgeQueue:
         secrets = replace(secrets, models=(*secrets.models, record.attempt.model))
         return await judge_attempt(
             self._judge_model(record),
-            evidence_of(record, scenario, digest(events, blind=Blinder(secrets))),
+            evidence_of(
+                record, scenario, digest(events, blind=Blinder(secrets), dimensions=[d.name for d in dimensions])
+            ),
             dimensions,
             facts,
             secrets=secrets,
@@ -167,17 +170,22 @@ def _report_text(record: AttemptRecord) -> str:
     report = record.report
     if report is None:
         return ""
-    lines = [f"The suite is {report.state}: {report.detail}."]
+    lines = [f"The suite is {report.state}: {_one_line(report.detail)}."]
     for title, ids in (
         ("Failed", report.failed),
         ("Now passing", report.fixed),
         ("Broken by the change", report.broke),
     ):
         if ids:
-            lines.append(f"{title}: {', '.join(ids[:40])}{' ...' if len(ids) > 40 else ''}")
-    if left_out := [f"{f.path} ({f.left_out})" for f in record.files if f.left_out]:
+            lines.append(f"{title}: {', '.join(map(_one_line, ids[:40]))}{' ...' if len(ids) > 40 else ''}")
+    if left_out := [f"{_one_line(f.path)} ({f.left_out})" for f in record.files if f.left_out]:
         lines.append(f"Left out of grading: {', '.join(left_out[:20])}")
     return "\n".join(lines)
+
+
+def _one_line(name: str) -> str:
+    """A name as part of a line of ours: a file or a test may be called anything, line ends and orders included."""
+    return without_addressed(name.replace("\r", "\\r").replace("\n", "\\n"))
 
 
 def _reply_row(attempt_id: int, judge_id: str, judgement: Judgement) -> JudgementRow:

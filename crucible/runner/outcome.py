@@ -10,11 +10,13 @@ from typing import Any
 from sqlmodel import SQLModel
 
 from crucible.agents.types import Ending
+from crucible.redaction import redact_bytes
 from crucible.runner.prepare import Prepared
 from crucible.runner.validate import Validation
+from crucible.scoring.apart import compare
 from crucible.scoring.grading import Graded
 from crucible.scoring.scaffolding import Filtered
-from crucible.scoring.similarity import Similarity, similarity, size_ratio
+from crucible.scoring.similarity import Similarity
 from crucible.store.tables import ChangedFileRow, TestReportRow
 from crucible.world.diff import DiffText, render_diff
 from crucible.world.types import Change, FileChange, FileState
@@ -41,7 +43,7 @@ class Outcome:
     @property
     def suite_seconds(self) -> float:
         """Time the suite took, which is not overhead of ours."""
-        return self.graded.seconds if self.graded else 0.0
+        return self.graded.seconds + self.graded.control_seconds if self.graded else 0.0
 
     def columns(self) -> dict[str, Any]:
         """Columns of the attempt row."""
@@ -67,7 +69,7 @@ class Outcome:
         return [*files, _report_row(attempt_id, self.graded, self.validation)]
 
 
-def measure(
+async def measure(
     prepared: Prepared,
     validation: Validation,
     ending: Ending,
@@ -80,6 +82,7 @@ def measure(
     candidate = after_bytes(filtered.graded)
     reference = prepared.reference.after
     before = {path: data for path in {*candidate, *reference} if (data := prepared.before(path)) is not None}
+    found = await compare(before, candidate, reference)
     return Outcome(
         ending=ending,
         seconds=seconds,
@@ -87,8 +90,8 @@ def measure(
         filtered=filtered,
         graded=graded,
         validation=validation,
-        likeness=similarity(before, candidate, reference),
-        ratio=size_ratio(candidate, reference, before),
+        likeness=found.similarity,
+        ratio=found.ratio,
         diff=render_diff(change),
     )
 
@@ -124,7 +127,7 @@ def _file_row(attempt_id: int, file: FileChange, left_out: str | None) -> Change
 def _packed(state: FileState | None) -> bytes | None:
     if state is None or state.data is None or len(state.data) > MOST_BYTES:
         return None
-    return zlib.compress(state.data)
+    return zlib.compress(redact_bytes(state.data))
 
 
 def _report_row(attempt_id: int, graded: Graded, validation: Validation) -> TestReportRow:
@@ -141,4 +144,5 @@ def _report_row(attempt_id: int, graded: Graded, validation: Validation) -> Test
         missing=sorted(graded.missing),
         detail=graded.detail,
         output=graded.output,
+        control=None if graded.control is None else list(graded.control),
     )

@@ -13,6 +13,8 @@ from crucible.scenario.reference import Reference, load_reference
 from crucible.scenario.schema import Scenario
 from crucible.scoring.canary import beside
 from crucible.scoring.grading import Suite
+from crucible.scoring.node_canary import SUFFIXES, is_node_test
+from crucible.scoring.scaffolding import Filtered, filter_change, grades
 from crucible.settings import Settings
 from crucible.world.snapshot import take_snapshot
 from crucible.world.types import Change, ChangeStatus, FileChange, FileKind, FileState, SandboxMode, Snapshot, WorldSpec
@@ -58,12 +60,15 @@ class Prepared:
         spec = self.world_spec(settings)
         return replace(spec, protected=self.guarded) if suite.beside else spec
 
-    def suite(self, expected: frozenset[str] = frozenset(), seconds: float = 120.0, beside: str | None = None) -> Suite:
-        """How this scenario's result is tested."""
-        return Suite(self.scenario.test_command, self.scenario.test_report, expected, seconds, beside)
+    def suite(self, seconds: float = 120.0, beside: str | None = None, **tests: frozenset[str]) -> Suite:
+        """How this scenario's result is tested. `tests`: those expected, quarantined, controlled; see Suite."""
+        return Suite(self.scenario.test_command, self.scenario.test_report, seconds=seconds, beside=beside, **tests)
 
     def place_for_canary(self, tests: frozenset[str]) -> str | None:
         """A test file that a canary can be planted beside; None for other runners and where too much is guarded."""
+        if self.suite().is_node and self.suite().report is not None:
+            scripts = (path for path in self.snapshot.files if path.endswith(SUFFIXES))
+            return next((path for path in scripts if is_node_test(self.before(path))), None)
         if not self.suite().is_pytest or len(self.guarded) > MOST_GUARDED:
             return None
         return beside(self.snapshot.files, tests)
@@ -84,8 +89,20 @@ def prepare(loaded: LoadedScenario, bench: Path, settings: Settings) -> Prepared
     parts = (loaded.text, snapshot.digest, reference.text)
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
     protection = Protection.of(scenario)
-    guarded = tuple(path for path in snapshot.files if protection.by(path))
-    return Prepared(loaded, snapshot, reference, protection, protection.mounts(snapshot.files), guarded, digest)
+    mounts = protection.mounts(snapshot.files)
+    return Prepared(loaded, snapshot, reference, protection, mounts, _guarded(snapshot, reference, protection), digest)
+
+
+def _guarded(snapshot: Snapshot, reference: Reference, protection: Protection) -> tuple[str, ...]:
+    """Files that code under test must not rewrite while it is graded: what policies protect, and the suite's own code."""
+    guarded = [path for path in snapshot.files if protection.by(path)]
+    ours = [
+        path
+        for path in snapshot.files
+        if path not in reference.after and grades(path) and not (snapshot.root / path).is_symlink()
+    ]
+    together = tuple(sorted({*guarded, *ours}))
+    return together if len(together) <= MOST_GUARDED else tuple(guarded)
 
 
 def read_fixture(snapshot: Snapshot, path: str) -> bytes | None:
@@ -111,6 +128,17 @@ def reference_change(prepared: Prepared) -> Change:
         status: ChangeStatus = "add" if before is None else "delete" if after is None else "modify"
         files.append(FileChange(path, status, before, after))
     return Change(tuple(files))
+
+
+def graded_part(prepared: Prepared, change: Change) -> Filtered:
+    """The part of an attempt's change that is graded, and why the rest is not."""
+    return filter_change(
+        change,
+        prepared.protection.by,
+        prepared.reference.after.keys(),
+        command=prepared.scenario.test_command,
+        files=prepared.snapshot.files,
+    )
 
 
 def _state(data: bytes | None, mode: int = 0o100644) -> FileState | None:

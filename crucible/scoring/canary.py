@@ -53,10 +53,8 @@ class Canary:
 
     def without(self, report: Junit) -> Junit:
         """The report of the suite's own tests."""
-        return Junit(*(self._others(names) for names in (report.passed, report.failed, report.skipped)))
-
-    def _others(self, names: Iterable[str]) -> frozenset[str]:
-        return frozenset(n for n in names if not (self._is(n, self.passes) or self._is(n, self.fails)))
+        every = report.passed | report.failed | report.skipped
+        return report.without(frozenset(n for n in every if self._is(n, self.passes) or self._is(n, self.fails)))
 
     @staticmethod
     def _is(name: str, test: str) -> bool:
@@ -65,14 +63,21 @@ class Canary:
 
 def beside(files: Iterable[str], tests: Iterable[str]) -> str | None:
     """A fixture file that holds tests of the suite, by their ids; a canary beside it is collected as it is."""
-    modules = {path.removesuffix(".py").replace("/", "."): path for path in files if path.endswith(".py")}
-    for name in sorted(tests):
-        module = name.partition("::")[0]
-        while module:
-            if module in modules:
-                return modules[module]
+    modules = test_modules(files, tests)
+    return modules[min(modules)] if modules else None
+
+
+def test_modules(files: Iterable[str], tests: Iterable[str]) -> dict[str, str]:
+    """The fixture's files that hold tests, by the dotted name that ids of these tests begin with."""
+    named = {path.removesuffix(".py").replace("/", "."): path for path in files if path.endswith(".py")}
+    found = {}
+    for test in tests:
+        module = test.partition("::")[0]
+        while module and module not in named:
             module = module.rpartition(".")[0]
-    return None
+        if module:
+            found[module] = named[module]
+    return found
 
 
 def plant(test_file: str) -> Canary:

@@ -16,6 +16,10 @@ class Junit:
     failed: frozenset[str] = frozenset()
     skipped: frozenset[str] = frozenset()
 
+    def without(self, names: frozenset[str]) -> Junit:
+        """The report on all other tests."""
+        return Junit(self.passed - names, self.failed - names, self.skipped - names)
+
 
 def read_junit(data: bytes | None) -> Junit | str:
     """The report, or why it cannot be read. A test seen both passed and failed is failed."""

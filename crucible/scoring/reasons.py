@@ -18,12 +18,14 @@ class Place:
 
     `weight` is the size of its change in tokens, `credit` how far the candidate is in the same place (1 the same
     definition, less in another of the same file), `shared` what the two edits have in common. Both in [0, 1].
+    `is_told`: where in the file the candidate's change is can be told.
     """
 
     key: Key
     weight: float
     credit: float
     shared: float
+    is_told: bool = True
 
 
 def reasons_of(
@@ -40,6 +42,8 @@ def _about_places(places: list[Place], candidate: Mapping[Key, Edit]) -> Iterato
         name = _named(place.key)
         if place.credit == 1:
             yield f"touches {name} as the reference does, {_how_alike(place.shared)}"
+        elif not place.is_told:
+            yield f"changes {plain(place.key[0])} where it cannot be told, {_how_alike(place.shared)}"
         elif place.key in candidate:
             yield f"{_did(candidate[place.key])} {name}, unlike the reference"
         else:

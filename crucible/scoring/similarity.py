@@ -20,7 +20,7 @@ from crucible.scoring.edits import Edit, Key, edits
 from crucible.scoring.extent import Extent, Files, extent_of
 from crucible.scoring.languages import language_of
 from crucible.scoring.reasons import Place, plain, reasons_of
-from crucible.scoring.structure import IMPORTS, Region, shape_of
+from crucible.scoring.structure import IMPORTS, NOTHING, Region, Shape, shape_of
 
 COMPANION_WEIGHT = 0.25
 """Weight of what follows from a fix: imports beside other changes of their file, a changelog beside the source."""
@@ -30,6 +30,7 @@ ALLOWANCE = 60
 """Tokens that precision forgives by half: a fix of four tokens is not undone by a log line beside it."""
 SAME_LINES = 0.2
 """Least textual share of an edit of the same lines: the same fix in other words may share no token."""
+UNREADABLE = "the change takes more computing to read as code than it may; compared as text, every file as a whole"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +50,18 @@ class _Sides:
     candidate: Mapping[Key, Edit]
     reference: Mapping[Key, Edit]
     extent: Extent
+    blurred: frozenset[str]
     remarks: tuple[str, ...]
 
 
-def similarity(before: Mapping[str, bytes], candidate: Files, reference: Files) -> Similarity:
+def similarity(before: Mapping[str, bytes], candidate: Files, reference: Files, *, as_text: bool = False) -> Similarity:
     """Compare a candidate's change with the reference's.
 
     `before` holds the fixture's bytes of every path either touches (absent: no such file); `candidate` and
     `reference` hold, for the paths each touches, the bytes after (None: deleted). Deterministic; never raises.
+    `as_text` parses nothing, for a candidate that no parser gets through.
     """
-    sides = _sides(before, candidate, reference)
+    sides = _sides(before, candidate, reference, as_text=as_text)
     places = [_place(key, sides) for key in sides.reference]
     total = sum(place.weight for place in places)
     if not total:
@@ -73,15 +76,17 @@ def similarity(before: Mapping[str, bytes], candidate: Files, reference: Files) 
     return Similarity(structural, textual, combined, (*reasons, *sides.remarks))
 
 
-def size_ratio(candidate: Files, reference: Files, before: Mapping[str, bytes]) -> float | None:
+def size_ratio(
+    candidate: Files, reference: Files, before: Mapping[str, bytes], *, as_text: bool = False
+) -> float | None:
     """Size of the candidate's change divided by the reference's, in tokens; None when the reference's is 0.
 
-    Moving code counts in full here, at both ends. Files beyond the cap count with an estimate.
+    Moving code counts in full here, at both ends. Files beyond the cap count with an estimate. `as_text` as above.
     """
     extent = extent_of(before, candidate, reference)
     sizes = [0, 0]
     for path in extent.read:
-        old, *after = (regions for regions, _ in _regions(path, before, candidate, reference))
+        old, *after = (shape.regions for shape in _shapes(path, before, candidate, reference, as_text=as_text))
         for side, new in enumerate(after):
             sizes[side] += sum(edit_distance(_tokens(old, name), _tokens(new, name)) for name in {*old, *new})
     beyond = sum(extent.measured.values()) + sum(extent.left_out.values())
@@ -92,29 +97,38 @@ def _tokens(regions: Mapping[str, Region], name: str) -> list[str]:
     return regions[name].tokens if name in regions else []
 
 
-def _sides(before: Mapping[str, bytes], candidate: Files, reference: Files) -> _Sides:
+def _sides(before: Mapping[str, bytes], candidate: Files, reference: Files, *, as_text: bool) -> _Sides:
     extent = extent_of(before, candidate, reference)
     merged: tuple[dict[Key, Region], ...] = ({}, {}, {})
-    remarks: dict[str, None] = {}
+    blurred: set[str] = set()
+    remarks: dict[str, None] = {UNREADABLE: None} if as_text else {}
     for path in extent.read:
-        for into, (regions, why) in zip(merged, _regions(path, before, candidate, reference), strict=True):
-            into.update({(path, name): region for name, region in regions.items()})
-            if why is not None:
-                remarks[f"{plain(path)} {why}; compared as a whole"] = None
+        shapes = _shapes(path, before, candidate, reference, as_text=as_text)
+        for into, shape in zip(merged, shapes, strict=True):
+            into.update({(path, name): region for name, region in shape.regions.items()})
+            if shape.why is not None:
+                remarks[f"{plain(path)} {shape.why}; compared as a whole"] = None
+        if path in candidate and (as_text or _blurs(*shapes)):
+            blurred.add(path)
     old, new, wanted = merged
-    return _Sides(edits(old, new, wanted), edits(old, wanted, new), extent, tuple(remarks))
+    return _Sides(edits(old, new, wanted), edits(old, wanted, new), extent, frozenset(blurred), tuple(remarks))
 
 
-def _regions(
-    path: str, before: Mapping[str, bytes], candidate: Files, reference: Files
-) -> list[tuple[dict[str, Region], str | None]]:
-    """The file's regions before, by the candidate and by the reference; all as one when one of them has to be."""
+def _shapes(
+    path: str, before: Mapping[str, bytes], candidate: Files, reference: Files, *, as_text: bool
+) -> list[Shape]:
+    """The file before, by the candidate and by the reference; all as one region when one of them has to be."""
     old = before.get(path)
     versions = [old, candidate.get(path, old), reference.get(path, old)]
-    shapes = {data: shape_of(path, data) for data in set(versions) if data is not None}
+    shapes = {data: shape_of(path, data, whole=as_text) for data in set(versions) if data is not None}
     if any(shape.whole for shape in shapes.values()):
         shapes = {data: shape if shape.whole else shape_of(path, data, whole=True) for data, shape in shapes.items()}
-    return [({}, None) if data is None else (shapes[data].regions, shapes[data].why) for data in versions]
+    return [NOTHING if data is None else shapes[data] for data in versions]
+
+
+def _blurs(old: Shape, new: Shape, wanted: Shape) -> bool:
+    """True when it is the candidate alone that made a file impossible to read by definitions."""
+    return new.why is not None and old.why is None and wanted.why is None
 
 
 def _weight(key: Key, side: Mapping[Key, Edit]) -> float:
@@ -135,6 +149,8 @@ def _place(key: Key, sides: _Sides) -> Place:
     if made is None or made.deletes != wanted.deletes or (made.only_moves and wanted.moved_to is None):
         return Place(key, weight, credit=FILE_CREDIT if _is_near(key, sides.candidate) else 0.0, shared=0.0)
     shared = edits_in_common(wanted.before, made.after, wanted.after)
+    if key[0] in sides.blurred and made.after != wanted.after:
+        return Place(key, weight, credit=FILE_CREDIT, shared=shared, is_told=False)
     same_lines = not wanted.before or bool(wanted.lines & made.lines)
     return Place(key, weight, credit=1.0, shared=max(shared, SAME_LINES if same_lines else 0.0))
 

@@ -27,6 +27,8 @@ IMPORTS = "(imports)"
 MAX_PARSED_BYTES = 1_000_000
 MAX_LINE = 5_000
 """Characters of a line: places on a line are counted from its start, so a minified file would take minutes."""
+MAX_WRAPPED = 6
+"""Wrappers around wrappers that are looked through: each level is looked at again from the level above."""
 Kind = Literal["function", "type", "value", "rest"]
 
 
@@ -53,6 +55,10 @@ class Shape:
     why: str | None = None
 
 
+NOTHING = Shape({})
+"""The shape of a file that is not there."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Definition:
     name: str
@@ -61,11 +67,11 @@ class _Definition:
     end: int
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=256)
 def shape_of(path: str, data: bytes, *, whole: bool = False) -> Shape:
     """The regions of a file; not to be changed. `whole` reads it as one region whatever it is. Never raises.
 
-    Kept for a while: every attempt on a scenario is compared with the same fixture and the same reference.
+    Kept for a while: what is compared is also measured.
     """
     if is_binary(data):
         return _single([sha256(data).hexdigest()], [0], "is binary: equal or not")
@@ -121,12 +127,12 @@ def _definitions(root: SgNode) -> Iterator[_Definition]:
         if not scope and not local and _is_import(node, kind):
             yield _extent(node, IMPORTS, "rest")
             continue
-        found = _name(node, kind, local=local)
-        if found is not None and found != entered:
-            scope = f"{scope}.{found}" if scope else found
-            yield _extent(node, scope, _kind(node, kind))
+        found = _defined(node, kind, local=local)
+        if found is not None and found[0] != entered:
+            scope = f"{scope}.{found[0]}" if scope else found[0]
+            yield _extent(node, scope, found[1])
         local = local or kind in languages.FUNCTIONS or kind in languages.FUNCTION_VALUES
-        stack.extend((child, scope, local, found) for child in node.children())
+        stack.extend((child, scope, local, found and found[0]) for child in node.children())
 
 
 def _extent(node: SgNode, name: str, kind: Kind) -> _Definition:
@@ -134,18 +140,13 @@ def _extent(node: SgNode, name: str, kind: Kind) -> _Definition:
     return _Definition(name, kind, extent.start.index, extent.end.index)
 
 
-def _kind(node: SgNode, kind: str) -> Kind:
-    if kind in languages.WRAPPERS and (inner := _wrapped(node, local=False)) is not None:
-        return _kind(inner, inner.kind())
-    if kind in languages.FUNCTIONS or _binds_function(node):
-        return "function"
-    return "type" if kind in languages.TYPES else "value"
-
-
-def _name(node: SgNode, kind: str, *, local: bool) -> str | None:
-    """The name that a node defines, None when it defines none. `local`: a function is around it."""
-    if kind in languages.WRAPPERS and (inner := _wrapped(node, local=local)) is not None:
-        return _name(inner, inner.kind(), local=local)
+def _defined(node: SgNode, kind: str, *, local: bool, depth: int = 0) -> tuple[str, Kind] | None:
+    """The name and kind of what a node defines, None when it defines nothing. `local`: a function is around it."""
+    if kind in languages.WRAPPERS and depth < MAX_WRAPPED:
+        children = ((child, child.kind()) for child in node.children())
+        inside = [found for child, its in children if (found := _defined(child, its, local=local, depth=depth + 1))]
+        if len(inside) == 1:
+            return inside[0]
     if kind in languages.VALUES:
         if not _binds_function(node) and (local or kind == "pair"):
             return None
@@ -153,13 +154,14 @@ def _name(node: SgNode, kind: str, *, local: bool) -> str | None:
         return None
     if kind.endswith("_specifier") and node.field("body") is None:
         return None
-    return _qualified(node, kind)
+    name = _qualified(node, kind)
+    return None if name is None else (name, _kind(node, kind))
 
 
-def _wrapped(node: SgNode, *, local: bool) -> SgNode | None:
-    """The one definition directly inside a wrapper; None when there are none or several."""
-    inside = [child for child in node.children() if _name(child, child.kind(), local=local) is not None]
-    return inside[0] if len(inside) == 1 else None
+def _kind(node: SgNode, kind: str) -> Kind:
+    if kind in languages.FUNCTIONS or _binds_function(node):
+        return "function"
+    return "type" if kind in languages.TYPES else "value"
 
 
 def _binds_function(node: SgNode) -> bool:

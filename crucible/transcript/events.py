@@ -68,7 +68,10 @@ class Decided(_Event):
 
 
 class Answered(_Event):
-    """The one result of one tool call."""
+    """The one result of one tool call.
+
+    `restored` names protected paths it changed that were put back; `limit` the limit of the sandbox that was met.
+    """
 
     kind: Literal["answered"] = "answered"
     call_id: str
@@ -80,6 +83,8 @@ class Answered(_Event):
     seconds: float
     exit_code: int | None = None
     timed_out: bool = False
+    restored: tuple[str, ...] = ()
+    limit: str | None = None
 
 
 class Noted(_Event):

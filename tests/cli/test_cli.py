@@ -126,15 +126,6 @@ def test_a_line_of_the_reference_in_the_fixture_is_found(here: Path, capfd: pyte
     assert "NOTES.md holds a line of the reference fix" in capfd.readouterr().out
 
 
-def test_a_suite_that_changes_its_mind_is_found(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    test = here / "fixtures" / "first-bug" / "repo" / "tests" / "test_mood.py"
-    test.write_text("import os\n\n\ndef test_mood():\n    assert int.from_bytes(os.urandom(1)) % 2\n" * 1)
-    many = "\n\n".join(f"def test_mood_{n}():\n    assert int.from_bytes(os.urandom(1)) % 2" for n in range(16))
-    test.write_text(f"import os\n\n\n{many}\n")
-    assert 2 == run_app(["validate", "first-bug"])
-    assert "tests that change their result" in capfd.readouterr().out
-
-
 def test_a_suite_that_is_not_pytest_is_graded_by_its_report_or_its_exit_code(
     here: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,6 +48,12 @@ def test_states(code: int | None, report: Junit | str, state: str) -> None:
     assert (state == "green") is graded.green
 
 
+def test_a_run_that_met_a_limit_of_the_sandbox_was_killed_and_says_which() -> None:
+    graded = judge_run(Execution(0, "", 0, 0.1, limit="memory"), junit({"t::a", "t::b"}), SUITE)
+    assert ("killed", "memory") == (graded.state, graded.limit)
+    assert "stopped by the sandbox: more memory than allowed" == graded.detail
+
+
 def test_without_a_report_only_the_exit_code_is_known() -> None:
     suite = Suite("make check")
     assert "green" == judge_run(ran(0), None, suite).state

@@ -14,7 +14,6 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from crucible.report.overall import overall
-
 from crucible.stats import looks, sequential
 from crucible.store.filling import Filled, fill_run
 from crucible.store.writes import Store
