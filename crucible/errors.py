@@ -5,6 +5,7 @@
     |   |-- ConfigError                   2  change crucible.toml
     |   |-- ScenarioError                 2  change the scenario file; carries every problem of it, each with file:line
     |   |-- PatchError                    2  change REFERENCE_FIX.md; carries file and line
+    |   |-- ReadError                     2  name the format of a foreign transcript
     |   `-- PreflightError                2  supply what the check before spending found missing (a key, a price, a server)
     |-- AttemptError                      5  nothing: the attempt does not count and is run again; carries its cause
     |   |-- ProviderError                 5  wait, or look at the provider's answer it quotes

@@ -182,13 +182,19 @@ def test_red_known_by_exit_code_alone_mended_nothing() -> None:
     assert "0 of 1 fixed" in score.evidence[1]
 
 
-def test_no_verdict_is_not_scored() -> None:
-    scores = score_facts(["correctness"], replace(GREEN, suite="no_verdict"))
-    assert NotScored("the suite gave no verdict, so correctness cannot be measured") == scores["correctness"]
+@pytest.mark.parametrize("suite", ["tampered", "no_verdict"])
+def test_a_change_that_kept_the_suite_from_its_verdict_earns_nothing(suite: Any) -> None:
+    """The suite gives one with the reference: what stopped it is the change, and that must not be worth more than red."""
+    assert 0.0 == measured("correctness", replace(RED, fixed=4, suite=suite)).value
+
+
+def test_a_judge_cannot_raise_what_was_tampered_with() -> None:
+    value, biting = clamp("correctness", 0.9, replace(GREEN, suite="tampered"))
+    assert (0.0, ["suite_tampered"]) == (value, [cap.name for cap in biting])
 
 
 @pytest.mark.parametrize("name", ["correctness", "minimality", "efficiency"])
-@pytest.mark.parametrize("suite", ["green", "red", "no_verdict"])
+@pytest.mark.parametrize("suite", ["green", "red", "tampered", "no_verdict"])
 def test_an_attempt_that_changed_nothing_earns_nothing(name: str, suite: Any) -> None:
     assert measured(name, replace(GREEN, changed=False, size_ratio=0.0, suite=suite)).value == 0.0
 

@@ -40,7 +40,9 @@ def size_cap(ratio: float) -> float:
 
 def _correctness_caps(facts: Facts) -> list[Clamp]:
     found = []
-    if facts.suite != "green":
+    if facts.suite == "tampered":
+        found.append(Clamp("suite_tampered", 0.0, "what the suite reported was not made by running the tests"))
+    elif facts.suite != "green":
         why = "the suite is red" if facts.suite == "red" else "the suite gave no verdict, so it is not green"
         found.append(Clamp("suite_not_green", NOT_GREEN_CAP, why))
     if not facts.changed:

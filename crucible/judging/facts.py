@@ -13,7 +13,7 @@ GREEN_FLOOR = 0.8
 
 RULES = """\
 correctness: red 0.3 x (originally failing tests that pass now / originally failing tests);
-green 0.8 + 0.2 x similarity, 0.8 when similarity is unknown; no verdict: not scored; nothing changed: 0
+green 0.8 + 0.2 x similarity, 0.8 when similarity is unknown; tampered, no verdict or nothing changed: 0
 minimality: 1 up to 1.5 x the reference's size, then 1.5 / ratio; nothing changed: 0
 efficiency: 1 - mean of turns / budget, calls / turn budget, tokens / budget, each at most 1; nothing changed: 0
 any other dimension: not scored
@@ -32,10 +32,11 @@ def _correctness(facts: Facts) -> Score:
             return _green(facts)
         case "red":
             return _red(facts)
-        case "no_verdict" if not facts.changed:
-            return _scored(CORRECTNESS, 0.0, facts, "nothing was changed, and the suite gave no verdict")
+        case "tampered":
+            return _scored(CORRECTNESS, 0.0, facts, "what the suite reported was not made by running the tests")
         case _:
-            return NotScored("the suite gave no verdict, so correctness cannot be measured")
+            why = "the suite gave no verdict; as it gives one with the reference, that is the change's doing"
+            return _scored(CORRECTNESS, 0.0, facts, why)
 
 
 def _green(facts: Facts) -> Score:

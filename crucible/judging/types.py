@@ -8,7 +8,7 @@ from typing import Literal
 
 from crucible.transcript.messages import Usage
 
-Suite = Literal["green", "red", "no_verdict"]
+Suite = Literal["green", "red", "tampered", "no_verdict"]
 
 CORRECTNESS = "correctness"
 MINIMALITY = "minimality"

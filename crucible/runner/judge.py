@@ -17,7 +17,7 @@ from crucible.judging.digest import digest
 from crucible.judging.facts import score_facts
 from crucible.judging.judge import JudgeResult, judge_attempt, restore
 from crucible.judging.total import total
-from crucible.judging.types import Evidence, Facts, Judgement, Score, Scored
+from crucible.judging.types import Evidence, Facts, Judgement, Score, Scored, Suite
 from crucible.judging.versions import FACTS, facts_hash, prompt_hash, rubric_hash, version_of
 from crucible.llm.types import Model
 from crucible.policy.signs import without_addressed
@@ -132,7 +132,7 @@ def facts_of(record: AttemptRecord, scenario: Scenario) -> Facts:
     state = report.state if report else None
     reported = report is not None and bool(report.passed or report.failed)
     return Facts(
-        suite="green" if state == "green" else "red" if state in ("red", "tampered") else "no_verdict",
+        suite=_suite(state),
         tests_passed=len(report.passed) if report and reported else None,
         tests_failed=len(report.failed) if report and reported else None,
         changed=any(f.graded for f in record.files),
@@ -147,6 +147,11 @@ def facts_of(record: AttemptRecord, scenario: Scenario) -> Facts:
         failing_before=len(report.fixed) + _still_failing(record) if report and reported else None,
         fixed=len(report.fixed) if report and reported else None,
     )
+
+
+def _suite(state: str | None) -> Suite:
+    known: dict[str, Suite] = {"green": "green", "red": "red", "tampered": "tampered"}
+    return known.get(state or "", "no_verdict")
 
 
 def _still_failing(record: AttemptRecord) -> int:

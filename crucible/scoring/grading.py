@@ -32,6 +32,7 @@ State = Literal[
 ]
 _PYTEST_EXITS: dict[int, State] = {2: "interrupted", 3: "internal_error", 4: "usage_error", 5: "no_tests"}
 _NOT_RUN = {126: "the command cannot be executed", 127: "the command was not found"}
+FORGED = "the report was not made by running the tests: what the grader planted is not in it as it must be"
 REPORT_NAME = "report.xml"
 GRADING_ENV = {"TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 """A grading world is new and holds no compiled files, so that none is read; none is written either."""
@@ -181,6 +182,7 @@ def judge_run(
 ) -> Graded:
     """The verdict on one run of the suite; pure. `report` is None when the command writes none, a string when unreadable."""
     forged = canary is not None and isinstance(report, Junit) and not canary.sung(report)
+    belied = canary is not None and isinstance(report, Junit) and canary.belied(report)
     whole = Ran(execution, report, canary).junit
     junit = whole.without(suite.quarantined) if whole else None
     expected = suite.expected - suite.quarantined
@@ -193,8 +195,8 @@ def judge_run(
         state, detail = "green", f"{len(junit.passed)} tests passed"
     else:
         state, detail = _state(execution, junit or report, missing, suite)
-    if state == "green" and forged:
-        state, detail = "tampered", "the report was not made by running the tests: what the grader planted is not in it"
+    if (state == "green" and forged) or (state == "red" and belied):
+        state, detail = "tampered", FORGED
     return Graded(
         state=state,
         exit_code=execution.exit_code,

@@ -48,6 +48,10 @@ class NodeCanary:
         """Whether all of them are in the report as they must be."""
         return self.passes <= _names(report.passed) and self.fails <= _names(report.failed)
 
+    def belied(self, report: Junit) -> bool:
+        """Whether one that must not pass is said to have passed: no honest run says so, whatever else it says."""
+        return bool(self.fails & _names(report.passed))
+
     def without(self, report: Junit) -> Junit:
         """The report of the suite's own tests."""
         every = report.passed | report.failed | report.skipped
