@@ -79,7 +79,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
 }
 
 
-def tests_of(file: Path) -> set[str]:
+def names_in(file: Path) -> set[str]:
     tree = ast.parse(file.read_text("utf-8"))
     return {n.name for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
 
@@ -88,7 +88,7 @@ def exists(place: str, tricks: set[str]) -> bool:
     if place.startswith("trick:"):
         return place.removeprefix("trick:") in tricks
     file, _, test = place.partition("::")
-    return (ROOT / file).is_file() and (not test or test in tests_of(ROOT / file))
+    return (ROOT / file).is_file() and (not test or test in names_in(ROOT / file))
 
 
 def test_every_fault_is_planted_by_a_test_that_is_there() -> None:
