@@ -25,12 +25,12 @@ def register(app: typer.Typer) -> None:
 def list_scenarios_command(
     context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 ) -> int:
-    """List the scenarios of the bench; a file that cannot be read is listed with its problems."""
-    from crucible.report.scenarios import scenario_lines, scenario_table
+    """List the scenarios and frozen failures of the bench; a file that cannot be read is listed with its problems."""
+    from crucible.report.scenarios import failure_lines, scenario_lines, scenario_table
     from crucible.scenario.catalog import list_scenarios
 
     bench = context.obj.bench
-    lines = scenario_lines(list_scenarios(bench))
+    lines = [*scenario_lines(list_scenarios(bench)), *failure_lines(bench)]
     if as_json:
         print_json([line.as_dict() for line in lines])
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -27,6 +27,7 @@ class ScenarioLine:
     arms: tuple[str, ...] = ()
     blocks: int = 0
     problems: tuple[str, ...] = ()
+    kind: Literal["comparison", "failure"] = "comparison"
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -47,6 +48,30 @@ def _line(path: Path, found: LoadedScenario | ScenarioError) -> ScenarioLine:
     return ScenarioLine(scenario.name, str(path), " ".join(scenario.description.split()), arms, scenario.blocks)
 
 
+def failure_lines(bench: Path) -> list[ScenarioLine]:
+    """The frozen failures of a bench, one line a file, with what is known of each."""
+    from crucible.scenario.catalog import failure_files
+
+    return [_failure_line(path, bench) for path in failure_files(bench)]
+
+
+def _failure_line(path: Path, bench: Path) -> ScenarioLine:
+    from crucible.runner.failures.frozen import load_frozen
+    from crucible.runner.failures.sidecar import read_seen
+
+    try:
+        failure = load_frozen(path, bench).failure
+        seen = read_seen(failure, bench)
+    except ScenarioError as error:
+        return ScenarioLine(path.stem, str(path), problems=tuple(map(str, error.problems)), kind="failure")
+    state = "not seen failing yet"
+    if seen is not None:
+        stale = seen.scenario_sha256 != failure.digest
+        state = "changed since it was seen failing" if stale else f"seen failing on {seen.date[:10]}"
+    reported = f"reported {failure.report}, " if failure.report else ""
+    return ScenarioLine(path.stem, str(path), f"{failure.name} ({reported}{state})", kind="failure")
+
+
 def scenario_table(lines: Sequence[ScenarioLine]) -> Table:
     """The catalog as a table."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
@@ -56,7 +81,7 @@ def scenario_table(lines: Sequence[ScenarioLine]) -> Table:
         broken = f"cannot be read: {len(line.problems)} problems"
         table.add_row(
             line.name,
-            ", ".join(line.arms) or "-",
+            ", ".join(line.arms) or ("(frozen failure)" if line.kind == "failure" else "-"),
             str(line.blocks or "-"),
             broken if line.problems else line.description,
         )

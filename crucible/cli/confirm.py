@@ -1,0 +1,119 @@
+"""`crucible confirm`: a fix is confirmed by a number of green runs fixed in advance, or it is not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crucible.cli import failing
+from crucible.cli.console import note, print_json
+from crucible.cli.context import Context
+from crucible.errors import ExitCode, UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("confirm")(confirm_command)
+
+
+def confirm_command(
+    context: typer.Context,
+    file: failing.File,
+    agent: failing.Agent = None,
+    format_: failing.Format = None,
+    model: failing.ModelName = None,
+    system_prompt: failing.Prompt = None,
+    without: failing.Without = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help="Green runs to ask for; default: the floor of the report.")
+    ] = None,
+    tolerance: Annotated[
+        str | None, typer.Option(metavar="RISK", help="Risk accepted of calling an unchanged bug fixed.")
+    ] = None,
+    unproven: Annotated[
+        bool, typer.Option("--unproven", help="Run a scenario that was never seen failing; the result says so.")
+    ] = False,
+    parallel: failing.Parallel = 1,
+    timeout: failing.Timeout = None,
+    max_turns: failing.Turns = None,
+    run_cost: failing.RunCost = None,
+    max_cost: failing.TotalCost = None,
+    max_seconds: failing.TotalSeconds = None,
+    max_invalid: failing.Invalid = 3,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML.")] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a summary in Markdown.")] = None,
+    as_json: failing.AsJson = False,
+) -> int:
+    """Run the new code as often as the report asks for, stopping at the first red run.
+
+    Exit 0 confirmed, 1 refuted, 2 usage, 3 inconclusive (limits came first), 4 never seen failing.
+    Without --agent or --model, the command that was seen failing is run.
+    """
+    from crucible.report.confirmation import junit_xml, markdown_text
+    from crucible.report.failures import confirm_lines, confirm_plan_lines
+    from crucible.runner.failures.choose import Asked, limits_of, make_subject, within
+    from crucible.runner.failures.confirm import confirm, plan_confirm
+    from crucible.runner.failures.frozen import load_frozen
+    from crucible.runner.failures.sidecar import read_seen
+    from crucible.scenario.catalog import find_failure
+
+    chosen: Context = context.obj
+    bench, settings = failing.bench_of(chosen), failing.settings_of(chosen)
+    asked = Asked(
+        agent=agent,
+        format=format_,
+        model=model,
+        prompt=system_prompt,
+        without=tuple(without or ()),
+        turns=max_turns,
+        run_usd=run_cost,
+        seconds=timeout,
+        parallel=parallel,
+        most_invalid=max_invalid,
+        total_usd=max_cost,
+        total_seconds=max_seconds,
+    )
+    frozen = within(load_frozen(find_failure(bench, file), bench), asked)
+    seen = read_seen(frozen.failure, bench)
+    plan = plan_confirm(frozen, seen, runs, _risk(tolerance), unproven=unproven)
+    subject = make_subject(frozen, asked.or_as_seen(seen), settings, Path.cwd())
+    limits = limits_of(frozen, asked, subject)
+    for line in confirm_plan_lines(frozen, plan):
+        note(line)
+    results, folder = bench / "results", Path.cwd()
+    try:
+        found = failing.run_to_end(
+            lambda: confirm(frozen, subject, plan, limits, results=results, folder=folder, watch=failing.tell)
+        )
+    except KeyboardInterrupt:
+        note(f"stopped; the runs that had ended are in {chosen.shown(results / 'failures')}")
+        return int(ExitCode.INTERRUPTED)
+    for path, text in ((junit, junit_xml), (markdown, markdown_text)):
+        if path is not None:
+            _write(path, text(found))
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        for line in confirm_lines(found, chosen.shown):
+            typer.echo(line)
+    return int(found.exit_code)
+
+
+def _risk(text: str | None) -> Fraction | None:
+    from crucible.stats.floor import as_tolerance
+
+    try:
+        return None if text is None else as_tolerance("--tolerance", text)
+    except ValueError as error:
+        raise UsageError(str(error), hint="a tolerance such as 0.05") from None
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        note(f"{path}: cannot be written: {error.strerror}; every run is kept all the same")
