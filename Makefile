@@ -1,15 +1,17 @@
-# Two commands matter: `make demo` shows Crucible at work, `make test` proves it.
+# `make demo` shows Crucible at work; `make test` proves it in minutes, `make test-all` with every slow test.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test lint types pytest selfcheck bench docs lock clean
+.PHONY: demo test test-all lint types pytest pytest-all selfcheck bench docs lock clean
 
 demo: $(VENV)/.ready  ## rehearse asd-vs-baseline and print the comparison
 	$(BIN)/crucible run asd-vs-baseline --rehearse --blocks 2
 
-test: lint types pytest  ## lint, types and all tests
+test: lint types pytest  ## lint, types and the fast tests
+
+test-all: lint types pytest-all  ## lint, types and every test, the slow ones too
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -19,6 +21,9 @@ types: $(VENV)/.ready
 	$(BIN)/mypy
 
 pytest: $(VENV)/.ready
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+pytest-all: $(VENV)/.ready
 	$(BIN)/python -m pytest -q -n 2
 
 selfcheck: $(VENV)/.ready  ## simulated experiments with a known truth, through store, decision and report (minutes)
@@ -31,9 +36,12 @@ bench: $(VENV)/.ready  ## measure; prints ratios, asserts nothing
 	$(BIN)/python benchmarks/leaderboard.py
 	$(BIN)/python benchmarks/decision.py
 	$(BIN)/python benchmarks/similarity.py
+	$(BIN)/python benchmarks/confirm.py
+	$(BIN)/python benchmarks/trajectory.py
 
 docs: $(VENV)/.ready  ## write the generated pages
 	$(BIN)/python -m crucible.scenario.docs
+	$(BIN)/crucible selftest --markdown docs/security.md
 
 $(VENV)/.ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

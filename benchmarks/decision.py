@@ -55,7 +55,7 @@ def measured(store: Store, run: int, metric: str, attempts: int) -> None:
     print(f"{attempts:,} attempts, verdict on the {metric}")
     whole = cpu(lambda: overall.overall(store, run))
     again = cpu(lambda: overall.overall(store, run))
-    for cache in (evidence._passes_on_these, evidence._scores_on_these, evidence.permuted):  # noqa: SLF001 - measured cold
+    for cache in (evidence._passes_on_these, evidence.scores_on_these, evidence.permuted):  # noqa: SLF001 - measured cold
         cache.cache_clear()
     gathered = gather(store, run)
     assert gathered is not None

@@ -10,7 +10,24 @@ from typing import Annotated
 import typer
 
 from crucible import __version__
-from crucible.cli import aa, compare, doctor, floor, gate, label, nightly, plan, results, run, scenarios, selftest
+from crucible.cli import (
+    aa,
+    compare,
+    confirm,
+    doctor,
+    floor,
+    gate,
+    label,
+    mutate,
+    new_failure,
+    nightly,
+    plan,
+    repro,
+    results,
+    run,
+    scenarios,
+    selftest,
+)
 from crucible.cli.context import Context
 from crucible.errors import CrucibleError, ExitCode
 from crucible.redaction import redact
@@ -44,6 +61,10 @@ label.register(app)
 doctor.register(app)
 selftest.register(app)
 floor.register(app)
+new_failure.register(app)
+repro.register(app)
+confirm.register(app)
+mutate.register(app)
 
 
 def _version(value: bool) -> None:

@@ -48,17 +48,17 @@ def compare_command(
 def show_run(store: Store, run: int, prices: Prices, *, details: bool = False, as_json: bool = False) -> int:
     """Print the report of a run. Raises UsageError when there is no such run."""
     from crucible.report.overall import overall
-    from crucible.report.terminal import overall_view
-    from crucible.report.trust import with_and_without_judge
+    from crucible.report.terminal import beside, overall_view
 
     found = overall(store, run, prices, detailed=details or as_json)
     if found is None:
         raise UsageError(f"there is no run {run} in this store", hint="crucible runs")
-    trust = with_and_without_judge(store, run)
+    more = beside(store, found)
     if as_json:
-        print_json({**found.as_dict(), "judge_trust": trust.as_dict()})
+        itself = more.itself.as_dict() if more.itself else None
+        print_json({**found.as_dict(), "judge_trust": more.trust.as_dict(), "against_itself": itself})
     else:
-        console().print(overall_view(found, trust.lines(), detailed=details), highlight=False)
+        console().print(overall_view(found, more, detailed=details), highlight=False)
     return int(ExitCode.DONE)
 
 

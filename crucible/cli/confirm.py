@@ -58,6 +58,7 @@ def confirm_command(
     from crucible.runner.failures.confirm import confirm, plan_confirm
     from crucible.runner.failures.frozen import load_frozen
     from crucible.runner.failures.sidecar import read_seen
+    from crucible.runner.failures.teeth import teeth_warnings
     from crucible.scenario.catalog import find_failure
 
     chosen: Context = context.obj
@@ -81,7 +82,7 @@ def confirm_command(
     plan = plan_confirm(frozen, seen, runs, _risk(tolerance), unproven=unproven)
     subject = make_subject(frozen, asked.or_as_seen(seen), settings, Path.cwd())
     limits = limits_of(frozen, asked, subject)
-    for line in confirm_plan_lines(frozen, plan):
+    for line in (*confirm_plan_lines(frozen, plan), *teeth_warnings(frozen)):
         note(line)
     results, folder = bench / "results", Path.cwd()
     try:

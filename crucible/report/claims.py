@@ -7,7 +7,7 @@ more of the data, and is never what the first says.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from crucible.report.tallies import Pairs, Terms
@@ -16,10 +16,6 @@ from crucible.report.verdict import Verdict, verdict_like_these, verdict_on_thes
 About = Literal["on these scenarios", "on scenarios like these"]
 THESE: About = "on these scenarios"
 LIKE_THESE: About = "on scenarios like these"
-NAMED = ("better", "worse")
-NOT_BORNE_OUT = (
-    "Read it with care: the attempts on these scenarios alone do not show it, and few scenarios can look alike by luck."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +39,6 @@ class Claim:
 def claims(pairs: Pairs, why_not: str | None = None, terms: Terms | None = None) -> tuple[Claim, ...]:
     """Both claims; the first is the primary one."""
     these, like_these = verdict_on_these(pairs, why_not, terms), verdict_like_these(pairs, why_not, terms)
-    if like_these.word in NAMED and these.word not in NAMED:
-        like_these = replace(like_these, sentence=f"{like_these.sentence} {NOT_BORNE_OUT}")
     return Claim.of(THESE, these), Claim.of(LIKE_THESE, like_these)
 
 

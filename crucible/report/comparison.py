@@ -11,7 +11,7 @@ from typing import Any
 
 from crucible.report.arms import ArmSummary, Line, Mean, line, summary
 from crucible.report.gather import Gathered, Scene, gather
-from crucible.report.noise import noise_floor
+from crucible.report.noise import NoiseFloor, noise_floor
 from crucible.report.reach import could_see
 from crucible.report.tallies import Metric, Pair, Terms
 from crucible.report.verdict import Verdict, decide
@@ -28,7 +28,7 @@ class Comparison:
     """Two arms on one scenario in one run. `difference` is treatment minus baseline in pass rate; `verdict` has the rest.
 
     `uptake` says how the arms differ and whether that was used, `could_see` what so many attempts could have detected,
-    `noise` what an arm against itself showed on this scenario, in sentences.
+    `noise` what an arm against itself showed on this scenario, in sentences; `noise_floor` is the same in numbers.
     """
 
     scenario: str
@@ -47,6 +47,7 @@ class Comparison:
     uptake: tuple[str, ...] = ()
     could_see: tuple[str, ...] = ()
     noise: tuple[str, ...] = ()
+    noise_floor: NoiseFloor | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -63,11 +64,11 @@ def comparisons_of(store: Store, gathered: Gathered) -> list[Comparison]:
     """The same of a run that is already read."""
     measured = any_aa(store)
     return [
-        _comparison(gathered, scene, _noise(store, gathered, scene) if measured else ()) for scene in gathered.scenes
+        _comparison(gathered, scene, _noise(store, gathered, scene) if measured else None) for scene in gathered.scenes
     ]
 
 
-def _comparison(gathered: Gathered, scene: Scene, noise: Sequence[str]) -> Comparison:
+def _comparison(gathered: Gathered, scene: Scene, noise: NoiseFloor | None) -> Comparison:
     run, scenario = gathered.measures.run, scene.scenario
     dimensions = [d.name for d in scenario.rubric.dimensions]
     plan = _still_due(gathered, scene)
@@ -91,7 +92,8 @@ def _comparison(gathered: Gathered, scene: Scene, noise: Sequence[str]) -> Compa
         metric=gathered.terms.metric,
         uptake=tuple(scene.uptake.lines()),
         could_see=tuple(_could_see(pair, gathered.terms)) if pair and tested else (),
-        noise=tuple(noise),
+        noise=tuple(noise.lines()) if noise else (),
+        noise_floor=noise,
     )
 
 
@@ -108,8 +110,8 @@ def scene_verdict(gathered: Gathered, scene: Scene) -> Verdict:
     """The verdict on one scenario of a run."""
     if scene.pair is None or (why_not := scene.uptake.why_not) is not None:
         return Verdict("not tested", f"Not tested: {scene.uptake.why_not or 'only one arm was run'}.")
-    if scene.uptake.undeclared is not None:
-        return Verdict("inconclusive", f"No verdict: {scene.uptake.undeclared}.")
+    if (reason := scene.unlike) is not None:
+        return Verdict("inconclusive", f"No verdict: {reason}.")
     if gathered.measures.run.sequential:
         return _stopped_early(gathered, scene, scene.pair)
     return decide(scene.pair.treatment, scene.pair.baseline, why_not, gathered.terms)
@@ -137,10 +139,9 @@ def _could_see(pair: Pair, terms: Terms) -> list[str]:
     return could_see([pair], terms)
 
 
-def _noise(store: Store, gathered: Gathered, scene: Scene) -> list[str]:
+def _noise(store: Store, gathered: Gathered, scene: Scene) -> NoiseFloor | None:
     """What chance does between identical arms of this size, where an arm was ever run against itself."""
     fewest = min((len(side.counted) for side in scene.sides), default=0)
-    if gathered.measures.run.kind == "aa" or not fewest:
-        return []
-    floor = noise_floor(store, scene.digest, fewest, rehearsal=gathered.measures.run.rehearsal)
-    return floor.lines() if floor else []
+    if gathered.measures.run.kind == "aa" or len(scene.sides) < 2 or not fewest:
+        return None
+    return noise_floor(store, scene.digest, fewest, rehearsal=gathered.measures.run.rehearsal)

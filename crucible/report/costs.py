@@ -9,7 +9,7 @@ price that is not known is not guessed: then tokens are compared. Attempts that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import Literal
 
@@ -25,6 +25,7 @@ Sides = Sequence[tuple[Side, Side]]
 Prices = Callable[[str], Price | None]
 Unit = Literal["US dollars", "tokens", "seconds"]
 Value = Callable[[Measured], float | None]
+NOT_COMPARED = "no verdict was given, so nothing is compared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,10 @@ class Way:
     p_value: float | None = None
     why_not: str | None = None
 
+    def uncompared(self) -> Way:
+        """The means alone."""
+        return replace(self, ratio=None, interval=None, p_value=None, why_not=NOT_COMPARED)
+
 
 @dataclass(frozen=True, slots=True)
 class Costs:
@@ -54,6 +59,10 @@ class Costs:
     def headline(self) -> Way:
         """The way that quality is held against: as billed, or tokens where no bill is known."""
         return next((one for one in self.ways if one.ratio is not None), self.ways[0])
+
+    def uncompared(self) -> Costs:
+        """What both arms cost, without holding one against the other."""
+        return replace(self, ways=tuple(way.uncompared() for way in self.ways))
 
 
 def prices_of(settings: Settings) -> Prices:
@@ -70,8 +79,7 @@ def prices_of(settings: Settings) -> Prices:
 
 
 def costs(sides: Sides, prices: Prices = known_price) -> Costs:
-    """Both arms' costs over the scenarios on which both have attempts that count."""
-    sides = [pair for pair in sides if pair[0].counted and pair[1].counted]
+    """Both arms' costs over all scenarios."""
     everything = [attempt for pair in sides for side in pair for attempt in side.counted]
     ways = [
         way("as billed", "US dollars", sides, lambda a: a.cost_usd),
@@ -95,7 +103,13 @@ def way(name: str, unit: Unit, sides: Sides, value: Value) -> Way:
     baseline = Mean.over(v for _, values in strata for v in values)
     known = [([v for v in t if v is not None], [v for v in b if v is not None]) for t, b in strata]
     if not known or not all(t and b for t, b in known):
-        return Way(name, unit, treatment, baseline, why_not="not known for both arms on every scenario")
+        return Way(
+            name,
+            unit,
+            treatment,
+            baseline,
+            why_not=f"not known for both arms{' on every scenario' * (len(strata) > 1)}",
+        )
     if min(v for stratum in known for values in stratum for v in values) <= 0:
         return Way(name, unit, treatment, baseline, why_not="no ratio: some attempts took nothing")
     found = as_ratio(welch_over_scenarios([(_logs(t), _logs(b)) for t, b in known]))

@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,11 +30,15 @@ class Finding:
         return [f"{mark}  {self.what}: {self.detail}", *([f"        -> {self.remedy}"] if self.remedy else [])]
 
 
-def examine(bench: Path | None, settings: Settings) -> Iterator[Finding]:
-    """Look at everything a run needs. With a bench, also the models its scenarios name."""
+Tricks = Callable[[], list[tuple[str, str | None]]]
+"""Tries some tricks on the sandbox: the name of each, and how it got away with it, None when it did not."""
+
+
+def examine(bench: Path | None, settings: Settings, tricks: Tricks | None = None) -> Iterator[Finding]:
+    """Look at everything a run needs. With a bench, also the models its scenarios name; with tricks, prove the sandbox."""
     yield Finding("python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}")
     yield _git()
-    yield _sandbox()
+    yield _sandbox(tricks)
     yield _store(bench, settings)
     if bench is not None:
         yield from _models(bench, settings)
@@ -48,18 +52,33 @@ def _git() -> Finding:
     return Finding("git", True, said)
 
 
-def _sandbox() -> Finding:
+def _sandbox(tricks: Tricks | None) -> Finding:
     from crucible.world.probe import probe
 
     found = probe()
     if found.ok:
-        return Finding("sandbox", True, "overlay works: attempts are isolated")
+        return _proved(tricks) if tricks else Finding("sandbox", True, "overlay works: attempts are isolated")
     return Finding(
         "sandbox",
         False,
         f"{found.why}; runs fall back to plain copies, marked unsandboxed: an agent's commands then run as you, here",
         found.remedy or "",
     )
+
+
+def _proved(tricks: Tricks) -> Finding:
+    """The sandbox works as far as it holds against tricks that are played on it."""
+    try:
+        tried = tricks()
+    except CrucibleError as error:
+        return Finding(
+            "sandbox", False, f"overlay works, but nothing can be run in it: {error.message}", error.hint or ""
+        )
+    escaped = [f"{name}: {how}" for name, how in tried if how is not None]
+    stopped = f"overlay works; {len(tried) - len(escaped)} of {len(tried)} tricks stopped"
+    if not escaped:
+        return Finding("sandbox", True, stopped)
+    return Finding("sandbox", False, f"{stopped}; {'; '.join(escaped)}", "crucible selftest")
 
 
 def _store(bench: Path | None, settings: Settings) -> Finding:

@@ -11,12 +11,7 @@ from crucible.report.evidence import on_these
 from crucible.report.tallies import Pairs, Terms
 from crucible.report.verdict import Verdict
 
-CHEAPER = {
-    "": "cheaper; whether it is better or worse cannot be told",
-    "better": "better and cheaper",
-    "worse": "worse but cheaper",
-    "equivalent": "equivalent and cheaper",
-}
+CHEAPER = {"better": "better and cheaper", "worse": "worse but cheaper"}
 
 
 def dominance(treatment: str, verdict: Verdict, pairs: Pairs, terms: Terms, way: Way) -> str | None:
@@ -24,8 +19,10 @@ def dominance(treatment: str, verdict: Verdict, pairs: Pairs, terms: Terms, way:
     if verdict.word == "not tested" or (verdict.p_value is None and verdict.interval is None):
         return None
     quality, cost = _quality(verdict, pairs, terms), _cost(way)
+    if quality == "equivalent":
+        quality = f"equivalent to {pairs[0].baseline.arm}"
     if cost == "cheaper":
-        said = f"{treatment} is {CHEAPER.get(quality or '', f'cheaper, {quality}')}"
+        said = f"{treatment} is {CHEAPER.get(verdict.word) or _cheaper(quality)}"
     elif cost == "dearer":
         said = f"{treatment} is {quality or 'not told apart'} at {way.ratio:.2g} times the cost"
     elif quality is not None:
@@ -33,6 +30,12 @@ def dominance(treatment: str, verdict: Verdict, pairs: Pairs, terms: Terms, way:
     else:
         said = "Cannot tell which arm is better, nor which costs less"
     return f"{said} ({_shown(way)})."
+
+
+def _cheaper(quality: str | None) -> str:
+    if quality is None:
+        return "cheaper; whether it is better or worse cannot be told"
+    return f"{quality} and cheaper" if quality.startswith("equivalent") else f"cheaper, {quality}"
 
 
 def _quality(verdict: Verdict, pairs: Pairs, terms: Terms) -> str | None:

@@ -14,7 +14,7 @@ from crucible.report.tallies import ALPHA, Pairs, Terms
 from crucible.stats.across import SMALLEST_P, MeanDifference, mover, paired_t, welch_over_scenarios
 from crucible.stats.exact import BOSCHLOO_UP_TO, smallest_p, two_arms
 from crucible.stats.interval import Interval
-from crucible.stats.permutation import Permutation, stratified_passes, stratified_permutation
+from crucible.stats.permutation import Permutation, stratified_permutation
 
 Counts = tuple[int, int, int, int]
 Scores = tuple[tuple[float, ...], tuple[float, ...]]
@@ -46,7 +46,7 @@ class Evidence:
 def on_these(pairs: Pairs, terms: Terms) -> Evidence:
     """On these scenarios, all weighing the same. Every arm has at least one attempt (or score) on each."""
     if terms.metric == "score":
-        return _scores_on_these(tuple((p.treatment.scored, p.baseline.scored) for p in pairs))
+        return scores_on_these(tuple((p.treatment.scored, p.baseline.scored) for p in pairs))
     return _passes_on_these(tuple(p.counts for p in pairs))
 
 
@@ -73,19 +73,27 @@ def _passes_on_these(counts: tuple[Counts, ...]) -> Evidence:
         return Evidence(
             mean, _toward(mean, p_value), p_value, test, _limits(found), "Miettinen-Nurminen", _limits(close)
         )
-    dealt = stratified_passes(counts)
-    toward = _tail(dealt)
-    test = "exact permutation within scenarios"
-    return Evidence(mean, toward, dealt.p_value, test, _limits(found), found.method, _limits(close))
+    dealt = permuted(tuple((_as_scores(k_t, n_t), _as_scores(k_b, n_b)) for k_t, n_t, k_b, n_b in counts))
+    test = f"{how_dealt(dealt)} within scenarios"
+    return Evidence(mean, _tail(dealt), dealt.p_value, test, _limits(found), found.method, _limits(close))
+
+
+def _as_scores(passed: int, attempts: int) -> tuple[float, ...]:
+    return (1.0,) * passed + (0.0,) * (attempts - passed)
 
 
 @lru_cache(maxsize=256)
-def _scores_on_these(scores: tuple[Scores, ...]) -> Evidence:
+def scores_on_these(scores: tuple[Scores, ...]) -> Evidence:
+    """On these scenarios, from the scores of (treatment, baseline) on each; every arm has at least one on each."""
     dealt = permuted(scores)
     found, close = (welch_over_scenarios(scores, level) for level in (1 - ALPHA, 1 - 2 * ALPHA))
-    how = "exact permutation" if dealt.exact else f"permutation, {dealt.draws:,} draws"
-    test = how if len(scores) == 1 else f"{how} within scenarios"
+    test = how_dealt(dealt) if len(scores) == 1 else f"{how_dealt(dealt)} within scenarios"
     return _evidence(found, close, dealt.p_value, _tail(dealt), test)
+
+
+def how_dealt(dealt: Permutation) -> str:
+    """The name of the test: whether every deal was counted, or how many were drawn."""
+    return "exact permutation" if dealt.exact else f"permutation, {dealt.draws:,} draws"
 
 
 def least_p(n_t: int, n_b: int) -> float:

@@ -4,12 +4,13 @@ It holds, it fails, or the data do not tell; the last is not a pass. What is ask
 difference, treatment minus baseline, in the metric the run declared before it started:
 
 * no worse than M: it holds when the lower limit of the two-sided 90% interval (a one-sided test at 5%) is above -M, and
-  fails when the upper limit is below -M;
-* better by M: it holds when the lower limit of the 95% interval is above M and the run's own verdict is "better", so that
-  a gate never says more than the report; it fails when the upper limit is not above M.
+  fails when the upper limit is below -M and the run's own verdict is "worse";
+* better by M: it holds when the lower limit of the 95% interval is above M and the run's own verdict is "better"; it fails
+  when the upper limit is not above M.
 
-A run that may stop early is read off its repeated interval, whose 95% are those of all its looks together. Where no
-verdict may be given at all (a rehearsal, an incomplete run, incomparable arms) there is no gate either.
+A gate never says more than the report, hence the verdicts; and of scenarios like these no more than of these. A run that may
+stop early is read off its repeated interval, whose 95% are those of all its looks together. Where no verdict may be given
+at all (a rehearsal, an incomplete run, incomparable arms) there is no gate either.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from math import ceil, isfinite
 from typing import Any, Literal
 
 from crucible.errors import ExitCode, UsageError
-from crucible.report.claims import Claim
+from crucible.report.claims import THESE, Claim
 from crucible.report.evidence import Evidence, like_these, on_these
 from crucible.report.gather import Gathered, gather
 from crucible.report.overall import Overall, overall
-from crucible.report.tallies import ALPHA, Metric, Pairs
+from crucible.report.tallies import ALPHA, Metric, Pairs, signed_number
+from crucible.report.verdict import NOT_BORNE_OUT, Word
 from crucible.stats.interval import Interval
 from crucible.store.writes import Store
 
@@ -53,11 +55,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the run shows: `difference` as a share, its interval (None for `why_not`), and whether its verdict is "better"."""
+    """What the run shows: `difference` as a share, its interval (None for `why_not`), and its own verdict."""
 
     difference: float
     interval: Interval | None
-    better: bool = False
+    verdict: Word
     why_not: str | None = None
 
 
@@ -105,9 +107,12 @@ def gate(store: Store, run_id: int, asked: Asked) -> Gate:
         raise UsageError(f"there is no run {run_id} in this store", hint="crucible runs")
     claim = run.claims[0 if asked.about == "these" else 1]
     if (reason := _withheld(gathered, claim)) is not None:
-        return Gate(run_id, "inconclusive", f"Inconclusive: {reason}", asked, run.metric)
+        sentence = reason if reason.startswith("Inconclusive") else f"Inconclusive: {reason}"
+        return Gate(run_id, "inconclusive", sentence, asked, run.metric)
     reading = _reading(gathered, claim, asked)
     outcome = decide(asked, reading)
+    if asked.about == "like-these" and outcome != decide(asked, _reading(gathered, run.claims[0], asked)):
+        outcome = "inconclusive"
     numbers = _numbers(asked, reading, gathered, outcome)
     sentence = f"{_opening(asked, outcome, run, len(gathered.scenes))}: {numbers}"
     return Gate(run_id, outcome, sentence, asked, run.metric, reading.difference, reading.interval)
@@ -121,8 +126,8 @@ def decide(asked: Asked, reading: Reading) -> Outcome:
     if asked.way == "no worse than":
         if interval.low > -asked.margin:
             return "holds"
-        return "fails" if interval.high < -asked.margin else "inconclusive"
-    if interval.low > asked.margin and reading.better:
+        return "fails" if interval.high < -asked.margin and reading.verdict == "worse" else "inconclusive"
+    if interval.low > asked.margin and reading.verdict == "better":
         return "holds"
     return "fails" if interval.high <= asked.margin else "inconclusive"
 
@@ -140,12 +145,12 @@ def _withheld(gathered: Gathered, claim: Claim) -> str | None:
 
 
 def _reading(gathered: Gathered, claim: Claim, asked: Asked) -> Reading:
-    better = claim.verdict.word == "better"
+    word = claim.verdict.word
     if gathered.measures.run.sequential:
         interval = claim.interval and Interval(*claim.interval, 1 - ALPHA, "repeated over all looks")
-        return Reading(claim.difference or 0.0, interval, better)
-    found = (on_these if asked.about == "these" else like_these)(gathered.pairs, gathered.terms)
-    return Reading(found.difference, _interval(found, asked), better, found.why_not)
+        return Reading(claim.difference or 0.0, interval, word)
+    found = (on_these if claim.about == THESE else like_these)(gathered.pairs, gathered.terms)
+    return Reading(found.difference, _interval(found, asked), word, found.why_not)
 
 
 def _interval(found: Evidence, asked: Asked) -> Interval | None:
@@ -161,7 +166,7 @@ def _opening(asked: Asked, outcome: Outcome, run: Overall, scenarios: int) -> st
     better, worse = f"better than {run.baseline}{by}", f"worse than {run.baseline}{by}"
     if outcome == "inconclusive":
         what = f"is no {worse}" if asked.way == "no worse than" else f"is {better}"
-        return f"Inconclusive: these attempts do not tell whether {run.treatment} {what} {where}"
+        return f"Inconclusive: these attempts do not show whether {run.treatment} {what} {where}"
     if asked.way == "no worse than":
         return f"{outcome.capitalize()}: {run.treatment} is {'no ' if outcome == 'holds' else ''}{worse} {where}"
     return f"{outcome.capitalize()}: {run.treatment} is {'not ' if outcome == 'fails' else ''}{better} {where}"
@@ -172,17 +177,36 @@ def _numbers(asked: Asked, reading: Reading, gathered: Gathered, outcome: Outcom
     if interval is None:
         return f"{reading.why_not}."
     said = (
-        f"{100 * reading.difference:+.1f} {'score ' if gathered.terms.metric == 'score' else ''}points, "
-        f"{100 * interval.level:.0f}% interval {100 * interval.low:+.1f} to {100 * interval.high:+.1f} ({interval.method})"
+        f"{signed_number(100 * reading.difference, 1)} {'score ' if gathered.terms.metric == 'score' else ''}points, "
+        f"{100 * interval.level:.0f}% interval {_limits(interval)} ({interval.method})"
     )
     if gathered.terms.metric == "score":
         tallies = [tally for pair in pairs for tally in (pair.treatment, pair.baseline)]
         said += f", {sum(len(t.scored) for t in tallies)} of {sum(t.counted for t in tallies)} attempts scored"
     if outcome != "inconclusive":
         return f"{said}."
-    if asked.way == "better by" and interval.low > asked.margin:
-        return f"{said}. The interval alone would do, but the run's own test does not find a difference."
-    return f"{said}.{_what_it_takes(asked, interval, pairs)}"
+    more = "" if gathered.measures.run.sequential else _what_it_takes(asked, interval, pairs)
+    return f"{said}.{_why_unsure(asked, reading, interval) or more}"
+
+
+def _why_unsure(asked: Asked, reading: Reading, interval: Interval) -> str:
+    """Where the interval is not what leaves the answer open."""
+    if asked.way == "no worse than":
+        alone = interval.low > -asked.margin or interval.high < -asked.margin
+        border = False
+    else:
+        alone, border = interval.low > asked.margin, reading.verdict == "better" and not asked.margin
+    if alone and asked.about == "like-these":
+        return f" The interval alone would do. {NOT_BORNE_OUT}"
+    if alone:
+        return " The interval alone would do, but the run's own test does not find a difference."
+    if border:
+        return " The run's own test finds a difference, but the interval does not exclude that there is none."
+    return ""
+
+
+def _limits(interval: Interval) -> str:
+    return " to ".join(signed_number(100 * limit, 1) for limit in (interval.low, interval.high))
 
 
 def _what_it_takes(asked: Asked, interval: Interval, pairs: Pairs) -> str:

@@ -20,13 +20,14 @@ from crucible.store.writes import Store
 
 @dataclass(frozen=True)
 class Scene:
-    """One scenario of a run. `sides` are the arms that were run, the treatment first."""
+    """One scenario of a run. `sides` are the arms that were run, the treatment first; `metric` is what the run declared."""
 
     digest: str
     scenario: Scenario
     plan: tuple[Slot, ...]
     sides: tuple[Side, ...]
     uptake: Uptake
+    metric: Metric = "pass_rate"
 
     @cached_property
     def pair(self) -> Pair | None:
@@ -34,6 +35,16 @@ class Scene:
         if len(self.sides) != 2:
             return None
         return Pair(self.sides[0].tally(), self.sides[1].tally(), self.scenario.name)
+
+    @property
+    def unlike(self) -> str | None:
+        """Why the arms cannot be held against each other: a difference nobody declared, or scores by different judges."""
+        if self.uptake.undeclared is not None or self.metric != "score":
+            return self.uptake.undeclared
+        judges = {a.judge_id for side in self.sides for a in side.counted if a.judge_id is not None}
+        if len(judges) < 2:
+            return None
+        return f"its attempts were scored by {len(judges)} versions of the judge; judge all of them by one (crucible rejudge)"
 
 
 @dataclass(frozen=True)
@@ -65,13 +76,13 @@ def gather(store: Store, run_id: int) -> Gathered | None:
     scenarios = {digest: parse_stored(measures.scenarios[digest].text) for digest in measures.hashes}
     servers = {name for scenario in scenarios.values() for arm in scenario.arms for name in arm.extra_tools}
     using = {} if run.without_extra_tools else attempts_using(store, run_id, servers)
+    terms = Terms(cast("Metric", run.primary_metric), run.margin)
     scenes = []
     for digest, scenario in scenarios.items():
         plan = tuple(slot for slot in measures.plan if slot.scenario_hash == digest)
         mine = [a for a in measures.attempts if a.scenario_hash == digest]
         arms = sorted({(slot.baseline, slot.arm) for slot in plan})
         sides = tuple(side(arm, plan, mine) for _, arm in arms)
-        scenes.append(Scene(digest, scenario, plan, sides, uptake(run, scenario, sides, opened, using)))
-    terms = Terms(cast("Metric", run.primary_metric), run.margin)
+        scenes.append(Scene(digest, scenario, plan, sides, uptake(run, scenario, sides, opened, using), terms.metric))
     flags = {attempt: [row.kind for row in rows] for attempt, rows in flags_of_run(store, run_id).items()}
     return Gathered(measures, terms, tuple(scenes), flags)

@@ -48,6 +48,16 @@ class NoiseFloor:
         """For JSON."""
         return asdict(self)
 
+    def within(self, name: str) -> str | None:
+        """In what range 95% of the differences of a measure lie, in a few words; None where that is not known."""
+        measure = next((one for one in self.measures if one.name == name), None)
+        if measure is None or measure.low is None or measure.high is None:
+            return None
+        if measure.ratio:
+            return f"{measure.low:.2f} to {measure.high:.2f}"
+        show = _points if measure.name == "pass rate" else _score
+        return f"{show(measure.low)} to {show(measure.high)}".replace(" points to", " to")
+
     def lines(self) -> list[str]:
         """For people: a heading, then one line per measure."""
         runs = f"{self.runs} A/A run{'s' * (self.runs > 1)}{' (REHEARSAL: scripted, not measured)' * self.rehearsal}"
@@ -55,7 +65,7 @@ class NoiseFloor:
         size = f"{self.size[0]}" if self.size[0] == self.size[1] else f"{self.size[0]} and {self.size[1]}"
         heading = (
             f"noise floor from {runs}, {first} attempts against {again} of the same set-up; "
-            f"95% of differences between two identical arms of {size} attempts lie in the range"
+            f"95% of differences between two identical arms of {size} attempt{'' if size == '1' else 's'} lie in the range"
         )
         return [heading, *(f"  {measure.name}: {_line(measure)}" for measure in self.measures)]
 

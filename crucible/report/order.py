@@ -2,7 +2,7 @@
 
 The effect is half the difference between the blocks in which the treatment went first and those in which the baseline did,
 of treatment minus baseline: what a first place is worth, free of which arm is better. The test deals the orders anew
-within each scenario, as the plan did, and is exact. Blocks with an attempt that was run again are left out: it came later.
+within each scenario, as the plan did. Blocks with an attempt that was run again are left out: it came later.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from crucible.report.evidence import Scores, how_dealt, permuted
 from crucible.report.gather import Gathered, Scene
 from crucible.report.tallies import ALPHA, Terms
-from crucible.stats.permutation import stratified_permutation
 from crucible.store.measures import Measured
 
 
@@ -26,6 +26,7 @@ class Order:
     first: tuple[int, int]
     effect: float | None = None
     p_value: float | None = None
+    test: str | None = None
 
     @property
     def matters(self) -> bool:
@@ -35,10 +36,10 @@ class Order:
     def text(self, terms: Terms) -> str:
         """The row in words."""
         n_t, n_b = self.first
-        went = f"{self.treatment} first in {n_t} blocks, {self.baseline} in {n_b}"
+        went = f"{self.treatment} first in {n_t} block{'s' * (n_t != 1)}, {self.baseline} in {n_b}"
         if self.effect is None or self.p_value is None:
             return f"cannot be told: {went}, never both orders on one scenario"
-        shown = f"{went}; going first is worth {terms.amount(self.effect)} (p = {self.p_value:.3f}, exact permutation)"
+        shown = f"{went}; going first is worth {terms.amount(self.effect)} (p = {self.p_value:.3f}, {self.test})"
         if not self.matters:
             return shown
         return f"WARNING: the order within blocks mattered: {shown}. Attempts may share something they should not."
@@ -52,12 +53,11 @@ def order(gathered: Gathered) -> Order | None:
         return None
     first = tuple(sum(ahead is who for blocks in by_scene for ahead, _ in blocks) for who in (True, False))
     treatment, baseline = (side.arm for side in scenes[0].sides)
-    strata = [_by_order(blocks) for blocks in by_scene]
-    both = [stratum for stratum in strata if stratum[0] and stratum[1]]
+    both = tuple(stratum for blocks in by_scene if all(stratum := _by_order(blocks)))
     if not both:
         return Order(treatment, baseline, (first[0], first[1]))
-    found = stratified_permutation(both)
-    return Order(treatment, baseline, (first[0], first[1]), found.difference / 2, found.p_value)
+    found = permuted(both)
+    return Order(treatment, baseline, (first[0], first[1]), found.difference / 2, found.p_value, how_dealt(found))
 
 
 def _blocks(gathered: Gathered, scene: Scene) -> Iterable[tuple[bool, float]]:
@@ -78,5 +78,5 @@ def _value(attempt: Measured, terms: Terms) -> float | None:
     return attempt.total if terms.metric == "score" else float(bool(attempt.passed))
 
 
-def _by_order(blocks: Sequence[tuple[bool, float]]) -> tuple[list[float], list[float]]:
-    return [value for ahead, value in blocks if ahead], [value for ahead, value in blocks if not ahead]
+def _by_order(blocks: Sequence[tuple[bool, float]]) -> Scores:
+    return tuple(value for ahead, value in blocks if ahead), tuple(value for ahead, value in blocks if not ahead)

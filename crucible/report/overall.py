@@ -18,7 +18,7 @@ from crucible.report.dominance import dominance
 from crucible.report.exploratory import DimensionRow, ScenarioRow, dimension_rows, scenario_rows, scenarios_summary
 from crucible.report.gather import Gathered, gather
 from crucible.report.order import Order, order
-from crucible.report.reach import could_see
+from crucible.report.reach import could_see, what_a_design_can_see
 from crucible.report.reliability import Reliability, reliability
 from crucible.report.tallies import Metric, Terms
 from crucible.report.times import Times, times
@@ -30,11 +30,16 @@ from crucible.store.writes import Store
 class Overall:
     """A run in numbers. `verdict` is that of the first claim, *on these scenarios*; differences are treatment minus
     baseline, in `metric`, shares of 1; `dimensions` and `scenarios` are exploratory and empty where no verdict was given.
+    `compared` tells whether anything of the arms may be held against each other, their cost included; `kind` is comparison,
+    or aa for an arm against itself.
     """
 
     run_id: int
+    kind: str
     metric: Metric
     margin: float
+    sequential: bool
+    compared: bool
     treatment: str
     baseline: str
     comparisons: tuple[Comparison, ...]
@@ -56,6 +61,11 @@ class Overall:
         """What was declared before the run."""
         return Terms(self.metric, self.margin)
 
+    @property
+    def explored(self) -> bool:
+        """Whether tests beside the verdict may be shown: it was given, and not by a run that stopped on its results."""
+        return given(self.verdict) and not self.sequential
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON; `numbers` by name."""
         return {**asdict(self), "numbers": {number.key: number.value for number in self.numbers}}
@@ -74,43 +84,63 @@ def _overall(gathered: Gathered, found: list[Comparison], prices: Prices, *, det
     run, terms, pairs = gathered.measures.run, gathered.terms, gathered.pairs
     said = _claims(gathered, found)
     verdict = said[0].verdict
-    given = verdict.p_value is not None or verdict.interval is not None
-    explored = given and not run.sequential
+    explored = given(verdict) and not run.sequential
+    compared = given(verdict) or (run.sequential and _same_arms(gathered) and all(given(one.verdict) for one in found))
     sides = [(scene.sides[0], scene.sides[1]) for scene in gathered.scenes if len(scene.sides) == 2]
-    spent = costs(sides, prices) if sides else None
+    spent, took = (costs(sides, prices), times(sides)) if sides else (None, None)
+    if not compared and spent is not None and took is not None:
+        spent, took = spent.uncompared(), took.uncompared()
     treatment, baseline = _names(gathered)
     rows = scenario_rows(pairs) if explored else ()
     return Overall(
         run_id=run.id or 0,
+        kind=run.kind,
         metric=terms.metric,
         margin=terms.margin,
+        sequential=run.sequential,
+        compared=compared,
         treatment=treatment,
         baseline=baseline,
         comparisons=tuple(found),
         claims=said,
         verdict=verdict,
-        could_see=tuple(could_see(pairs, terms)) if explored else (),
+        could_see=tuple(_could_see(gathered)) if compared else (),
         costs=spent,
-        times=times(sides) if sides else None,
+        times=took,
         dominance=dominance(treatment, verdict, pairs, terms, spent.headline) if spent else None,
         order=order(gathered),
         reliability=reliability(pairs),
         dimensions=dimension_rows(gathered) if explored else (),
         scenarios=rows,
         scenarios_summary=scenarios_summary(rows) if explored else None,
-        numbers=details(gathered, rows) if given and detailed else (),
+        numbers=details(gathered, rows) if given(verdict) and detailed else (),
     )
+
+
+def given(verdict: Verdict) -> bool:
+    """Whether it is one: read off a test or an interval, and not withheld."""
+    return verdict.p_value is not None or verdict.interval is not None
+
+
+def _could_see(gathered: Gathered) -> list[str]:
+    if gathered.measures.run.sequential:
+        return [what_a_design_can_see(gathered.measures.run.blocks)]
+    return could_see(gathered.pairs, gathered.terms)
+
+
+def _same_arms(gathered: Gathered) -> bool:
+    return len({tuple(side.arm for side in scene.sides) for scene in gathered.scenes}) == 1
 
 
 def _claims(gathered: Gathered, found: list[Comparison]) -> tuple[Claim, ...]:
     """Both claims over all scenarios of the run; a reason against one scenario is a reason against them together."""
     undone = [scene for scene in gathered.scenes if scene.uptake.why_not is not None]
-    undeclared = [scene for scene in gathered.scenes if scene.uptake.undeclared is not None]
+    unlike = [scene for scene in gathered.scenes if scene.unlike is not None]
     if undone:
         return claims(gathered.pairs, _named(gathered, undone[0].scenario.name, undone[0].uptake.why_not or ""))
-    if undeclared:
-        return _no_verdict(_named(gathered, undeclared[0].scenario.name, undeclared[0].uptake.undeclared or ""))
-    if len({tuple(side.arm for side in scene.sides) for scene in gathered.scenes}) > 1:
+    if unlike:
+        return _no_verdict(_named(gathered, unlike[0].scenario.name, unlike[0].unlike or ""))
+    if gathered.scenes and not _same_arms(gathered):
         return _no_verdict("the scenarios compare different arms; the verdict on each scenario stands by itself")
     if gathered.measures.run.sequential:
         return claims_when_stopped({one.scenario: one.verdict for one in found})

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations, groupby
-from math import sqrt
 from statistics import fmean
 from typing import Any
 
+from crucible.stats.across import mean_rate
 from crucible.stats.exact import BOSCHLOO_UP_TO, two_arms
+from crucible.stats.interval import Interval
 from crucible.stats.multiplicity import holm
 from crucible.stats.one_sample import wilson
 from crucible.stats.permutation import stratified_passes
@@ -112,18 +113,6 @@ def board(lines: Sequence[LeaderboardLine]) -> Board:
     return Board(tuple(sorted(shared)), tuple(_across(inside)), tuple(apart))
 
 
-def interval_over_scenarios(counts: Sequence[tuple[int, int]]) -> tuple[float, float]:
-    """95% limits for the mean pass rate on these scenarios, all weighing the same, from (passes, attempts) of each.
-
-    Wilson's limits combined as `stats.across.mover` combines those of differences. Source: Zou and Donner 2008.
-    """
-    rates = [k / n for k, n in counts]
-    limits = [wilson(k, n) for k, n in counts]
-    below = sqrt(sum((rate - limit.low) ** 2 for rate, limit in zip(rates, limits, strict=True))) / len(counts)
-    above = sqrt(sum((limit.high - rate) ** 2 for rate, limit in zip(rates, limits, strict=True))) / len(counts)
-    return max(0.0, fmean(rates) - below), min(1.0, fmean(rates) + above)
-
-
 def rank_ranges(rates: Sequence[float], p_value: Callable[[int, int], float]) -> list[Rank]:
     """The places each of these arms may have; `p_value(i, j)` tests whether arms i and j are equally good."""
     pairs = list(combinations(range(len(rates)), 2))
@@ -179,8 +168,11 @@ def _rate(line: LeaderboardLine) -> float:
 def _interval(line: LeaderboardLine) -> tuple[float, float] | None:
     if not line.counted:
         return None
-    found = wilson(line.passed, line.counted)
-    return found.low, found.high
+    return _limits(wilson(line.passed, line.counted))
+
+
+def _limits(interval: Interval) -> tuple[float, float]:
+    return interval.low, interval.high
 
 
 def _cost(line: LeaderboardLine) -> float | None:
@@ -221,7 +213,7 @@ def _across(arms: list[list[LeaderboardLine]]) -> list[Across]:
             counted=sum(line.counted for line in mine),
             scored=sum(line.scored for line in mine),
             pass_rate=rate,
-            interval=interval_over_scenarios([(line.passed, line.counted) for line in mine]),
+            interval=_limits(mean_rate([(line.passed, line.counted) for line in mine])),
             mean_total=_mean([line.mean_total for line in mine]),
             mean_cost_usd=cost,
             cost_per_success=_per_success(cost, rate),

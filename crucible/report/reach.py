@@ -12,6 +12,7 @@ from statistics import fmean, variance
 
 from crucible.report.evidence import differences, least_p
 from crucible.report.tallies import ALPHA, MARGIN, POWER, Pairs, Tally, Terms
+from crucible.stats.looks import operating
 from crucible.stats.planning import (
     SIGMA2,
     Suite,
@@ -22,6 +23,7 @@ from crucible.stats.planning import (
     power_like_these,
 )
 from crucible.stats.power import attempts_needed, detectable_difference, normal_attempts_needed
+from crucible.stats.sequential import calibrated
 from crucible.stats.two_sample import miettinen_nurminen
 
 MOST_FOR_POWER = 60
@@ -44,6 +46,29 @@ def what_can_be_seen(attempts: int, base: float = 0.5) -> str:
         f"{_attempts(attempts)} per arm find a difference of {' or '.join(seen)} points from {100 * base:.0f}% "
         "four times in five; smaller ones mostly stay unseen."
     )
+
+
+def what_a_design_can_see(most: int) -> str:
+    """What a run until decided of at most `most` pairs can find on one scenario, in one sentence."""
+    design = f"A run until decided of at most {most} pairs"
+    if most > MOST_FOR_POWER:
+        return f"{design} finds differences well below those of {MOST_FOR_POWER}."
+    if (step := _design_detects(most)) is None:
+        return f"{design} finds no difference from 50% four times in five, however large."
+    found = f"finds a difference of {100 * step:.0f} points from 50% four times in five"
+    return f"{design} {found}; smaller ones mostly stay unseen."
+
+
+@lru_cache(maxsize=64)
+def _design_detects(most: int) -> float | None:
+    """The smallest difference from a rate of 50%, in whole points, that the design finds with a power of 80%."""
+    low, high = 0, 51
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (
+            (low, middle) if operating(calibrated(most), 0.5 + middle / 100, 0.5).power >= POWER else (middle, high)
+        )
+    return high / 100 if high <= 50 else None
 
 
 def could_see(pairs: Pairs, terms: Terms) -> list[str]:

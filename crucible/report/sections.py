@@ -7,41 +7,19 @@ weighing the same; counts are sums.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from statistics import fmean
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from crucible.report.arms import ArmSummary, Line, Mean
-from crucible.report.costs import Way
+from crucible.report.arms import ArmSummary, Line
 from crucible.report.overall import Overall
-from crucible.report.times import Times
-from crucible.report.words import UNKNOWN, dollars, known_of, number, percent_range, seldom
+from crucible.report.tables import Arms, by_role, heads, known_mean, noise_cell, noise_column, noise_of, table
+from crucible.report.tallies import signed_number
+from crucible.report.words import UNKNOWN, number, percent_range
 from crucible.stats.effect import cliffs_delta
 
-Arms = Sequence[ArmSummary]
 Show = Callable[[Arms], str]
 MOST_STEPS = 3
 """Numbers of attempts for which reliability is shown."""
-
-
-def table(*columns: str) -> Table:
-    """A plain table that is no wider than what is in it."""
-    made = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        made.add_column(column, overflow="fold")
-    return made
-
-
-def by_role(run: Overall) -> list[Arms]:
-    """The treatment on every scenario, then the baseline; a role that was not run is left out."""
-    roles = [[arm for one in run.comparisons for arm in one.arms if arm.baseline is which] for which in (False, True)]
-    return [arms for arms in roles if arms]
-
-
-def heads(run: Overall) -> list[str]:
-    """Column titles for the arms."""
-    return [name + baseline for name, baseline in ((run.treatment, ""), (run.baseline, " (baseline)")) if name]
 
 
 def tested(run: Overall) -> Table:
@@ -49,7 +27,7 @@ def tested(run: Overall) -> Table:
     made = table("", *heads(run))
     rows: list[tuple[str, Show]] = [
         ("model", lambda arms: ", ".join(dict.fromkeys(a.model for a in arms))),
-        ("attempts counted", _counted),
+        ("attempts counted", lambda arms: _counted(arms, "of at most" if run.sequential else "of")),
         ("scored", _scored),
         ("calls blocked / warned / got past", _calls),
         ("flagged", lambda arms: _causes(arms, "flags") or "none"),
@@ -59,9 +37,9 @@ def tested(run: Overall) -> Table:
     return made
 
 
-def _counted(arms: Arms) -> str:
+def _counted(arms: Arms, of: str) -> str:
     lost = _causes(arms, "not_counted")
-    return f"{sum(a.counted for a in arms)} of {sum(a.planned for a in arms)}" + (
+    return f"{sum(a.counted for a in arms)} {of} {sum(a.planned for a in arms)}" + (
         f" (not counted: {lost})" if lost else ""
     )
 
@@ -87,21 +65,23 @@ def _causes(arms: Arms, which: str) -> str:
 
 
 def differences(run: Overall) -> Table:
-    """Rates, scores and reliability; the interval stands on the row that the verdict is about."""
-    made = table("mean over scenarios" if len(run.comparisons) > 1 else "", *heads(run), "difference")
+    """Rates, scores and reliability; the interval stands on the row that the verdict is about, noise behind every row."""
+    floor = noise_of(run)
+    columns = ["difference"] * (len(heads(run)) > 1) + noise_column(floor)
+    made = table("mean over scenarios" if len(run.comparisons) > 1 else "", *heads(run), *columns)
     rates = [[a.pass_rate for a in arms] for arms in by_role(run)]
     scores = [[a.total.value for a in arms] for arms in by_role(run)]
     alone = len(run.comparisons) == 1
     for title, values, metric in (("pass rate", rates, "pass_rate"), ("score", scores, "score")):
-        shown = [_percent(v) if metric == "pass_rate" else number(_mean(v)) for v in values]
+        shown = [_percent(v) if metric == "pass_rate" else number(known_mean(v)) for v in values]
         if alone and metric == "pass_rate":
             shown = [_with_interval(text, arms[0]) for text, arms in zip(shown, by_role(run), strict=True)]
-        made.add_row(title, *shown, _difference(run, metric))
+        made.add_row(title, *shown, *[_difference(run, metric), *noise_cell(floor, title)][: len(columns)])
     for row in [row for row in run.reliability if row.k > 1][:MOST_STEPS]:
-        made.add_row(f"all of {row.k} pass (pass^{row.k})", *map(_share, row.pass_hat), "")
-        made.add_row(f"one of {row.k} passes (pass@{row.k})", *map(_share, row.pass_at), "")
-    likeness = [_mean([a.similarity.value for a in arms]) for arms in by_role(run)]
-    made.add_row("like the reference", *map(number, likeness), "")
+        made.add_row(f"all of {row.k} pass (pass^{row.k})", *map(_share, row.pass_hat))
+        made.add_row(f"one of {row.k} passes (pass@{row.k})", *map(_share, row.pass_at))
+    likeness = [known_mean([a.similarity.value for a in arms]) for arms in by_role(run)]
+    made.add_row("like the reference", *map(number, likeness))
     return made
 
 
@@ -122,13 +102,8 @@ def _delta(run: Overall) -> float:
     return cliffs_delta(treatment, baseline)
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known and len(known) == len(values) else None
-
-
 def _percent(values: Sequence[float | None]) -> str:
-    mean = _mean(values)
+    mean = known_mean(values)
     return UNKNOWN if mean is None else _share(mean)
 
 
@@ -140,47 +115,6 @@ def _with_interval(text: str, arm: ArmSummary) -> str:
     return f"{text} ({arm.passed} of {arm.counted}; {percent_range(arm.pass_interval)})" if arm.counted else text
 
 
-def cost_rows(run: Overall) -> Table | None:
-    """Three ways, tokens, time, and what a success costs."""
-    if run.costs is None or run.times is None:
-        return None
-    made = table("mean per attempt", *heads(run), "ratio")
-    for way in run.costs.ways:
-        made.add_row(way.name, _amount(way, way.treatment), _amount(way, way.baseline), _ratio(way))
-    made.add_row("cost of one success", *map(dollars, run.costs.per_success), "")
-    made.add_row(*_time(run.times))
-    for title, field in (("turns", "turns"), ("tool calls", "tool_calls")):
-        made.add_row(title, *(number(_mean([getattr(a, field).value for a in arms]), 1) for arms in by_role(run)), "")
-    return made
-
-
-def _amount(way: Way, mean: Mean) -> str:
-    shown = dollars(mean.value) if way.unit == "US dollars" else f"{number(mean.value, 0)} {way.unit}"
-    return known_of(shown, mean.n, mean.of) if mean.value is not None else "unknown"
-
-
-def _ratio(way: Way) -> str:
-    if way.ratio is None:
-        return way.why_not or ""
-    within = f" ({way.interval[0]:.2f} to {way.interval[1]:.2f})" if way.interval else " (no interval)"
-    return f"{way.ratio:.2f} times{within}"
-
-
-def _time(times: Times) -> tuple[str, str, str, str]:
-    if times.within is None:
-        way = times.way
-        cut = [f", {n} ended by the clock" if n else "" for n in times.timed_out]
-        shown = [known_of(f"{number(m.value, 1)} s", m.n, m.of) for m in (way.treatment, way.baseline)]
-        return "time", shown[0] + cut[0], shown[1] + cut[1], _ratio(way)
-    shown = [f"{s:.1f} s, {n} ended by the clock" for s, n in zip(times.within, times.timed_out, strict=True)]
-    return (
-        "time, cut at a common horizon",
-        shown[0],
-        shown[1],
-        f"log-rank {seldom(times.p_value)}" if times.p_value else "",
-    )
-
-
 def dimensions(run: Overall) -> Table | None:
     """Every dimension of the rubric, adjusted by Holm."""
     if not run.dimensions:
@@ -188,7 +122,7 @@ def dimensions(run: Overall) -> Table | None:
     made = table("dimension", "difference", "p", "Holm", "scored")
     for row in run.dimensions:
         scored = f"{row.scored[0]} and {row.scored[1]}"
-        made.add_row(row.name, f"{row.difference:+.2f}", number(row.p_value, 3), number(row.holm, 3), scored)
+        made.add_row(row.name, signed_number(row.difference, 2), number(row.p_value, 3), number(row.holm, 3), scored)
     return made
 
 
@@ -196,11 +130,14 @@ def scenarios(run: Overall) -> Table | None:
     """Every scenario by itself, where there are several."""
     if len(run.scenarios) < 2:
         return None
-    made = table("scenario", *heads(run), "points", "p", "Holm", "BH")
+    floors = {one.scenario: one.noise_floor for one in run.comparisons if one.noise_floor is not None}
+    made = table("scenario", *heads(run), "points", "p", "Holm", "BH", *noise_column(floors))
     for row in run.scenarios:
         k_t, n_t, k_b, n_b = row.counts
         tests = (number(p, 3) for p in (row.p_value, row.holm, row.benjamini_hochberg))
-        made.add_row(row.scenario, f"{k_t} of {n_t}", f"{k_b} of {n_b}", f"{100 * row.difference:+.0f}", *tests)
+        alike = noise_cell(floors.get(row.scenario), "pass rate")
+        points = signed_number(100 * row.difference, 0)
+        made.add_row(row.scenario, f"{k_t} of {n_t}", f"{k_b} of {n_b}", points, *tests, *alike)
     return made
 
 

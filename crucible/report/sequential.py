@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crucible.report.tallies import MARGIN, Pair, Tally, Terms, signed_number
-from crucible.report.verdict import Verdict, Word
+from crucible.report.verdict import AT_ODDS, Verdict, Word
 from crucible.report.withheld import incomparable
 from crucible.runner.until_decided import looks_at, of_needed
 from crucible.stats.interval import Interval
@@ -42,7 +42,8 @@ def decide_sequential(treatment: Tally, baseline: Tally, pairs: Pairs, most: int
     evidence = f"{_where(last, most)}; {_evidence(last, k_t, k_b, shown)}"
     test = f"exact sequential design, at most {most} pairs"
     difference = (k_t - k_b) / last.look
-    return Verdict(word, f"{claim}: {evidence}.", None, test, (shown.low, shown.high), difference)
+    border = f" {AT_ODDS}" if (word in ("better", "worse")) == (shown.low <= 0 <= shown.high) else ""
+    return Verdict(word, f"{claim}: {evidence}.{border}", None, test, (shown.low, shown.high), difference)
 
 
 def stopped_at(pairs: Pairs, most: int) -> int | None:
@@ -68,7 +69,10 @@ def _claim(treatment: str, baseline: str, last: Look, shown: Interval, margin: f
         word: Word = "better" if last.decision == "A better" else "worse"
         return word, f"{treatment} is {word} than {baseline} on this scenario"
     if shown.low > -margin and shown.high < margin:
-        return "equivalent", f"{treatment} and {baseline} are equivalent here, within {100 * margin:g} points"
+        return (
+            "equivalent",
+            f"{treatment} and {baseline} are equivalent on this scenario, within {100 * margin:g} points",
+        )
     return "inconclusive", f"Inconclusive: these attempts do not tell {treatment} and {baseline} apart"
 
 

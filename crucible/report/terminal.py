@@ -4,16 +4,20 @@ arms, what could have been seen, what did it cost, did the order matter; then wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from crucible.llm.price import known_price
 from crucible.report import sections
+from crucible.report.aa import AaReport, aa_report
 from crucible.report.comparison import Comparison
-from crucible.report.costs import Prices
+from crucible.report.cost_table import cost_table
+from crucible.report.costs import NOT_COMPARED, Prices
 from crucible.report.overall import Overall, overall
-from crucible.report.trust import with_and_without_judge
+from crucible.report.trust import Trust, with_and_without_judge
+from crucible.report.words import spans
 from crucible.store.writes import Store
 
 MOST_REASONS = 3
@@ -29,24 +33,44 @@ def run_view(
     found = overall(store, run_id, prices, detailed=detailed)
     if found is None:
         return None
-    return overall_view(found, with_and_without_judge(store, run_id).lines(), detailed=detailed)
+    return overall_view(found, beside(store, found), detailed=detailed)
 
 
-def overall_view(run: Overall, trust: Iterable[str] = (), *, detailed: bool = False) -> RenderableType:
-    """The report of a run that is already read. `trust` says whether the score rests on the judge."""
-    return Group(*_parts(run, list(trust), detailed))
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a report says beside the run's own numbers: whether its score rests on the judge, and, of a run of an arm
+    against itself, what that showed."""
+
+    trust: Trust
+    itself: AaReport | None = None
 
 
-def _parts(run: Overall, trust: list[str], detailed: bool) -> Iterator[RenderableType]:
+def beside(store: Store, run: Overall) -> Beside:
+    """The same of a run that is already read. Without a verdict there is no second look at the scores either."""
+    trust = with_and_without_judge(store, run.run_id) if run.explored else Trust(why_not=NOT_COMPARED)
+    return Beside(trust, aa_report(store, run.run_id) if run.kind == "aa" else None)
+
+
+def overall_view(run: Overall, more: Beside, *, detailed: bool = False) -> RenderableType:
+    """The report of a run that is already read."""
+    return Group(*_parts(run, more, detailed))
+
+
+def _parts(run: Overall, more: Beside, detailed: bool) -> Iterator[RenderableType]:
+    trust, score = more.trust.lines(), run.metric == "score"
+    apart = f"How far apart? ({run.treatment} minus {run.baseline})" if run.treatment and run.baseline else "Results"
     yield Text(f"\n{_title(run)}", style="bold")
     yield from (Text(mark, style="yellow") for mark in marks(run))
     yield from _part("Was it tested?", [sections.tested(run), *_named(run, "uptake")])
     yield from _part("Verdict", _verdict(run))
-    yield from _part(f"How far apart? ({run.treatment} minus {run.baseline})", _apart(run, trust))
+    yield from _part("One arm against itself", more.itself.lines() if more.itself else [])
+    yield from _part(apart, _apart(run, trust if score else []))
     yield from _part("What could this run see?", run.could_see)
-    yield from _part("Cost", [sections.cost_rows(run), run.dominance])
+    yield from _part("Cost", [cost_table(run), run.dominance])
     yield from _part("Order within blocks", [run.order.text(run.terms)] if run.order else [])
-    yield from _part("Exploratory: adjusted for many looks, and never the verdict", _exploratory(run))
+    yield from _part(
+        "Exploratory: adjusted for many looks, and never the verdict", _exploratory(run, trust if not score else [])
+    )
     yield from _part("Attempts", _attempts(run, detailed))
     yield from _part("Every number", list(sections.numbers(run)))
 
@@ -83,9 +107,10 @@ def marks(run: Overall) -> list[str]:
 
 
 def _incomplete(one: Comparison, run: Overall) -> str:
-    blocks = ", ".join(map(str, one.incomplete_blocks))
     where = f"{one.scenario}, " if len(run.comparisons) > 1 else ""
-    return f"INCOMPLETE: {where}block {blocks} lacks an attempt that counts; crucible run --resume {run.run_id}"
+    lack = "block {} lacks" if len(one.incomplete_blocks) == 1 else "blocks {} lack"
+    blocks = lack.format(spans(one.incomplete_blocks))
+    return f"INCOMPLETE: {where}{blocks} an attempt that counts; crucible run --resume {run.run_id}"
 
 
 def _verdict(run: Overall) -> Iterator[RenderableType]:
@@ -107,8 +132,11 @@ def _apart(run: Overall, trust: list[str]) -> Iterator[RenderableType]:
     yield from trust
 
 
-def _exploratory(run: Overall) -> Iterator[RenderableType | None]:
+def _exploratory(run: Overall, trust: list[str]) -> Iterator[RenderableType | None]:
     yield sections.dimensions(run)
+    if trust:
+        yield "The score, which the verdict is not about:"
+        yield from (f"  {line}" for line in trust)
     yield sections.scenarios(run)
     if len(run.scenarios) > 1:
         yield f"Per scenario: {run.scenarios_summary}."

@@ -7,7 +7,7 @@ like costs, by the ratio of geometric means; with them, by mean times within a c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from crucible.report.costs import Sides, Way, way
@@ -27,10 +27,13 @@ class Times:
     within: tuple[float, float] | None = None
     p_value: float | None = None
 
+    def uncompared(self) -> Times:
+        """The means alone."""
+        return replace(self, way=self.way.uncompared(), p_value=None)
+
 
 def times(sides: Sides) -> Times:
-    """Both arms' times over the scenarios on which both have attempts that count."""
-    sides = [pair for pair in sides if pair[0].counted and pair[1].counted]
+    """Both arms' times over all scenarios."""
     timed_out = tuple(sum(a.timed_out for pair in sides for a in pair[arm].counted) for arm in (0, 1))
     plain = way("time", "seconds", sides, lambda a: a.seconds)
     if timed_out == (0, 0):

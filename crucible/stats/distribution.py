@@ -13,7 +13,7 @@ from math import comb
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -22,6 +22,8 @@ MOST_VALUES = 1 << 18
 """Values a distribution may have: 2 x 9 attempts with no two scores alike have 48,620, 2 x 10 have 184,756."""
 MOST_PAIRS = 1 << 21
 """Pairs of values that are added up in one step of a sum of independent parts."""
+MOST_MERGED = 1 << 22
+"""Values that are merged, over all steps, where no lattice helps: a third of a second. 2 x 9 attempts take 0.2 million."""
 MOST_PLACES = 1 << 21
 """Places of a lattice that a sum may span."""
 MOST_PRODUCTS = 1 << 26
@@ -78,18 +80,22 @@ def either(values: tuple[int, int]) -> Distribution:
     return _merged(np.array(values, dtype=np.int64), np.array([0.5, 0.5]))
 
 
-def tails_of_sum(parts: Sequence[Distribution], value: int, slack: int) -> tuple[float, float] | None:
+def tails_of_sum(parts: Iterable[Distribution | None], value: int, slack: int) -> tuple[float, float] | None:
     """P(sum >= value) and P(sum <= value) of independent parts; what comes within `slack` counts in both.
 
-    None when adding up the parts takes too many pairs. The last two parts are never added up: one is searched in the
-    other, so that twice as many parts are feasible.
+    None when a part is, or when adding up the parts takes too many pairs; no further part is asked for then. The last two
+    parts are never added up: one is searched in the other, so that twice as many parts are feasible.
     """
-    left = sorted(parts, key=_length)
-    while len(left) > 2:
-        sum_of_two = _added(left[0], left[1])
-        if sum_of_two is None:
+    left: list[Distribution] = []
+    for part in parts:
+        if part is None:
             return None
-        left = sorted([*left[2:], sum_of_two], key=_length)
+        left = sorted([*left, part], key=_length)
+        if len(left) > 2:
+            sum_of_two = _added(left[0], left[1])
+            if sum_of_two is None:
+                return None
+            left = [left[2], sum_of_two]
     one, other = left if len(left) == 2 else (left[0], None)
     upper, lower = _tail(one, other, value - slack, upper=True), _tail(one, other, value + slack, upper=False)
     return min(1.0, max(upper, SMALLEST)), min(1.0, max(lower, SMALLEST))
@@ -199,11 +205,14 @@ def _by_merging(steps: Sequence[int], size: int) -> Distribution | None:
     import numpy as np
 
     sums: list[Distribution | None] = [Distribution(np.zeros(1, np.int64), np.ones(1)), *[None] * size]
+    merged = 0
     for step in steps:
         for many in range(size, 0, -1):
             grown = _with_one_more(sums[many], sums[many - 1], step)
-            if grown is not None and len(grown.values) > MOST_VALUES:
-                return None
+            if grown is not None:
+                merged += len(grown.values)
+                if len(grown.values) > MOST_VALUES or merged > MOST_MERGED:
+                    return None
             sums[many] = grown
     return sums[size]
 

@@ -20,7 +20,18 @@ def wilson(k: int, n: int, level: float = 0.95) -> Interval:
     Source: Wilson 1927; method 3 of Newcombe 1998, Stat Med 17:857.
     """
     k, n = _checks.counts(k, n)
-    return Interval(_wilson_low(k, n, level), 1 - _wilson_low(n - k, n, level), level, "Wilson")
+    return Interval(wilson_low(k, n, level), 1 - wilson_low(n - k, n, level), level, "Wilson")
+
+
+def wilson_low(k: float, n: float, level: float = 0.95) -> float:
+    """The lower limit of Wilson's interval; the upper one is one minus this for the failures. Neither need be whole: an
+    effective number of attempts seldom is.
+    """
+    z = normal_quantile(level)
+    if k == 0:
+        return 0.0  # exactly, where the formula leaves a rounding error of either sign
+    centre, half = k + z * z / 2, z * sqrt(k * (n - k) / n + z * z / 4)
+    return (centre - half) / (n + z * z)
 
 
 def clopper_pearson(k: int, n: int, level: float = 0.95) -> Interval:
@@ -75,15 +86,6 @@ def upper_bound_without_event(n: int, level: float = 0.95) -> float:
     """
     n = _checks.whole("n", n, 1)
     return 1 - float((1 - _checks.inside("level", level)) ** (1 / n))
-
-
-def _wilson_low(k: int, n: int, level: float) -> float:
-    """The upper limit is one minus this for the failures, so that passes and failures mirror to the last bit."""
-    z = normal_quantile(level)
-    if k == 0:
-        return 0.0  # exactly, where the formula leaves a rounding error of either sign
-    centre, half = k + z * z / 2, z * sqrt(k * (n - k) / n + z * z / 4)
-    return (centre - half) / (n + z * z)
 
 
 def _equal_tailed_low(k: int, n: int, prior: float, level: float) -> float:

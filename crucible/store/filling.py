@@ -66,7 +66,7 @@ def fill_run(store: Store, scenarios: Mapping[str, Arms], baseline: str, **run: 
     for name, arms in scenarios.items():
         store.ensure(_scenario(name, arms, baseline, blocks))
     run_id = store.create_run(RunRow(**{**defaults, **run}), list(_plan(scenarios, baseline, blocks)))
-    _add(store, run_id, scenarios, baseline)
+    _add(store, run_id, scenarios, baseline, bool(run.get("rehearsal", False)))
     return run_id
 
 
@@ -96,7 +96,7 @@ def _plan(scenarios: Mapping[str, Arms], baseline: str, blocks: int) -> list[Pla
     ]
 
 
-def _add(store: Store, run_id: int, scenarios: Mapping[str, Arms], baseline: str) -> None:
+def _add(store: Store, run_id: int, scenarios: Mapping[str, Arms], baseline: str, rehearsal: bool) -> None:
     attempts, scores, totals = [], [], []
     with store.writing() as session:
         number = session.exec(select(func.max(AttemptRow.id))).one() or 0
@@ -109,6 +109,8 @@ def _add(store: Store, run_id: int, scenarios: Mapping[str, Arms], baseline: str
                     if one.passed is not None:
                         scores.append(_score(number, one))
                         totals.append(_total(number, seq, name, arm, one))
+        for row in (*attempts, *totals):
+            row["rehearsal"] = rehearsal
         for table, rows in ((AttemptRow, attempts), (ScoreRow, scores), (TotalRow, totals)):
             if rows:
                 session.execute(insert(table), rows)
@@ -117,7 +119,7 @@ def _add(store: Store, run_id: int, scenarios: Mapping[str, Arms], baseline: str
 def _attempt(number: int, run_id: int, name: str, arm: str, block: int, baseline: bool, one: Filled) -> dict[str, Any]:
     return {
         "id": number, "run_id": run_id, "scenario_hash": f"hash-{name}", "scenario": name, "arm": arm, "block": block,
-        "retry": 0, "baseline": baseline, "model": "openai/simulated", "rehearsal": False, "sandbox": "overlay",
+        "retry": 0, "baseline": baseline, "model": "openai/simulated", "sandbox": "overlay",
         "started_at": now(), "ended_at": now(), "ending": "finished" if one.passed is not None else "crash",
         "cause": one.cause if one.passed is not None or one.cause != "agent" else "provider", "detail": "",
         "counted": one.passed is not None, "passed": one.passed, "tokens": one.tokens, "cost_usd": one.cost_usd,
@@ -138,5 +140,4 @@ def _total(number: int, seq: int, name: str, arm: str, one: Filled) -> dict[str,
         "attempt_id": number, "judge_id": JUDGE, "seq": seq, "value": one.score, "partial": one.score,
         "weight_scored": 1.0 if one.score is not None else 0.0, "missing": [] if one.score is not None else ["correctness"],
         "cuts": [], "scenario": name, "scenario_hash": f"hash-{name}", "arm": arm, "model": "openai/simulated",
-        "rehearsal": False,
     }  # fmt: skip

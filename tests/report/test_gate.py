@@ -14,6 +14,7 @@ from crucible.cli.app import run_app
 from crucible.errors import UsageError
 from crucible.report.gate import Asked, Reading, asked_of, decide, gate
 from crucible.report.overall import overall
+from crucible.report.verdict import Word
 from crucible.stats.interval import Interval
 from crucible.store.filling import Filled, fill_run
 from crucible.store.writes import Store
@@ -60,20 +61,60 @@ def test_the_answer_is_read_off_the_interval(
     interval: tuple[float, float] | None, way: str, points: float, expected: str
 ) -> None:
     shown = None if interval is None else Interval(*interval, 0.9, "x")
-    found = decide(Asked(way, points), Reading(0.0, shown, better=True))  # type: ignore[arg-type] # literals as parameters
+    words = {"holds": "better", "fails": "worse"}
+    found = decide(Asked(way, points), Reading(0.0, shown, words.get(expected, "inconclusive")))  # type: ignore[arg-type] # literals as parameters
     assert expected == found
 
 
-def test_better_needs_the_verdict_of_the_run_as_well_as_the_interval() -> None:
-    assert "inconclusive" == decide(Asked("better by", 0), Reading(0.3, Interval(0.01, 0.6, 0.95, "x"), better=False))
+def test_better_and_worse_need_the_verdict_of_the_run_as_well_as_the_interval() -> None:
+    """A gate never says more than the report."""
+    ahead, behind = Interval(0.01, 0.6, 0.95, "x"), Interval(-0.6, -0.01, 0.90, "x")
+    assert "inconclusive" == decide(Asked("better by", 0), Reading(0.3, ahead, "inconclusive"))
+    assert "inconclusive" == decide(Asked("no worse than", 0), Reading(-0.3, behind, "inconclusive"))
+
+
+def test_a_direction_the_report_does_not_name_is_not_named_by_a_gate(store: Store) -> None:
+    """A one-sided 5% finds it, the run's two-sided test does not: p = 0.098."""
+    run_id = fill_run(store, {"s": arms(4, 8, 10)}, "old")
+    run, found = overall(store, run_id), gate(store, run_id, Asked("no worse than", 0))
+    assert run is not None
+    assert ("inconclusive", "inconclusive") == (run.verdict.word, found.outcome)
+    assert found.interval is not None
+    assert found.interval.high < 0
+    assert "The interval alone would do, but the run's own test does not find a difference." in found.sentence
+
+
+def test_a_border_case_of_a_run_until_decided_is_said(store: Store) -> None:
+    """The boundary is crossed, the interval that goes with it still holds 0: better, but not shown by how much."""
+    run_id = fill_run(store, {"s": arms(4, 0, 4)}, "old", sequential=True, blocks=10)
+    run, found = overall(store, run_id), gate(store, run_id, Asked("better by", 0))
+    assert run is not None
+    assert run.verdict.interval is not None
+    assert ("better", True) == (run.verdict.word, run.verdict.interval[0] < 0)
+    assert "A border case: test and interval are two methods" in run.verdict.sentence
+    assert "inconclusive" == found.outcome
+    assert (
+        "The run's own test finds a difference, but the interval does not exclude that there is none." in found.sentence
+    )
+
+
+def test_of_scenarios_like_these_a_gate_says_no_more_than_of_these(store: Store) -> None:
+    """All scenarios differ by one pass: hardly any spread between them, and hardly any evidence on them."""
+    passed = [(3, 2), (4, 4), (2, 1), (1, 0), (5, 4)]
+    run_id = fill_run(store, {f"s{n}": arms(new, old, 5) for n, (new, old) in enumerate(passed)}, "old")
+    for asked in (Asked("better by", 0, "like-these"), Asked("no worse than", 0, "like-these")):
+        found = gate(store, run_id, asked)
+        assert "inconclusive" == found.outcome
+        assert "The interval alone would do. The scenarios agree among themselves, but" in found.sentence
 
 
 @given(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 100), st.booleans())
 def test_a_gate_never_holds_for_both_arms_and_never_holds_and_fails(
-    middle: float, half: float, points: float, better: bool
+    middle: float, half: float, points: float, told: bool
 ) -> None:
-    forth = Reading(middle, Interval(middle - half, middle + half, 0.9, "x"), better)
-    back = Reading(-middle, Interval(-middle - half, half - middle, 0.9, "x"), better)
+    ways: tuple[Word, Word] = ("better", "worse") if told else ("inconclusive", "inconclusive")
+    forth = Reading(middle, Interval(middle - half, middle + half, 0.9, "x"), ways[middle < 0])
+    back = Reading(-middle, Interval(-middle - half, half - middle, 0.9, "x"), ways[middle >= 0])
     ahead = decide(Asked("better by", points), forth)
     assert (ahead, "holds") != (decide(Asked("better by", points), back), ahead)
     if points and ahead == "holds":

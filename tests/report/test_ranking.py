@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from crucible.cli.app import run_app
 from crucible.report.leaderboard import rank_text
-from crucible.report.ranking import board, interval_over_scenarios, on_frontier, rank_ranges, rank_within
-from crucible.stats.one_sample import wilson
+from crucible.report.ranking import board, on_frontier, rank_ranges, rank_within
 from crucible.store.filling import Filled, fill_run
 from crucible.store.queries import LeaderboardLine
 from crucible.store.writes import Store
@@ -95,17 +94,6 @@ def test_an_arm_that_was_run_elsewhere_is_listed_apart() -> None:
     assert ["a", "b"] == [one.arm for one in found.arms]
     assert [("c", ("two",))] == [(one.arm, one.lacks) for one in found.apart]
     assert ((), ()) == (board([]).scenarios, board([]).arms)
-
-
-def test_the_interval_over_one_scenario_is_wilsons() -> None:
-    assert (wilson(7, 10).low, wilson(7, 10).high) == pytest.approx(interval_over_scenarios([(7, 10)]))
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(9, 12)), min_size=1, max_size=6))
-def test_the_interval_over_scenarios_holds_the_mean(counts: list[tuple[int, int]]) -> None:
-    low, high = interval_over_scenarios(counts)
-    assert 0 <= low <= sum(k / n for k, n in counts) / len(counts) <= high <= 1
-    assert low < high
 
 
 def test_one_arm_has_nobody_to_be_tied_with() -> None:
