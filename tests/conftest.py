@@ -9,8 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from crucible.scenario.starter import make_bench
+
+# How long an example takes says how busy the machine is, and nothing about the code.
+settings.register_profile("crucible", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("crucible")
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
