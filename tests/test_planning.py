@@ -224,3 +224,16 @@ def test_plan_and_dry_run_on_the_command_line(bench: Path, monkeypatch: pytest.M
     assert "did you mean 'first-bug'?" in capfd.readouterr().err
     assert 0 == run_app(["run", "first-bug", "--rehearse", "--dry-run", "--until-decided", "--max-blocks", "20"])
     assert "first-bug  careful  scripted: at most 20 attempts, about 13 expected" in capfd.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_run_says_what_it_can_see_before_it_spends(bench: Path, monkeypatch: pytest.MonkeyPatch, capfd) -> None:  # type: ignore[no-untyped-def] # a fixture
+    """With the price as well as before the first call; of one arm alone nothing can be seen."""
+    monkeypatch.chdir(bench)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "no call is made with it")
+    assert 0 == run_app(["run", "first-bug", "--dry-run", "--blocks", "20"])
+    shown = capfd.readouterr()
+    assert "20 attempts per arm find a difference of +40 or -40 points from 50% four times in five" in shown.err
+    assert "first-bug  careful  anthropic/claude-sonnet-4-6: 20 attempts, no history" in shown.out
+    assert 0 == run_app(["run", "first-bug", "--dry-run", "--arm", "careful"])
+    assert "only careful is run: nothing will be compared within this run" in capfd.readouterr().err

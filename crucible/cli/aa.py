@@ -73,4 +73,5 @@ def aa_command(
     with chosen.open_store(settings) as store:
         if only_price:
             return dry_run(ready, settings, store, as_json)
-        return show_result(watched(lambda p: start(chosen.bench, ready, settings, store, note, p)), store, as_json)
+        made = watched(lambda p: start(chosen.bench, ready, settings, store, note, p))
+        return show_result(made, settings, store, as_json)

@@ -10,6 +10,7 @@ import typer
 
 from crucible.cli.console import console, note, print_json
 from crucible.cli.context import Context
+from crucible.cli.running import show_comparisons
 from crucible.errors import ExitCode, UsageError, nearest
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -88,8 +89,12 @@ def show_command(
     kind, _, number = attempt.rpartition(":")
     if kind not in ("", "run") or not number.isdigit():
         raise UsageError(f"{attempt!r} is neither an attempt number nor run:N", hint="crucible runs")
-    with chosen.open_store(chosen.settings(), must_exist=True) as store:
-        return _show_run(store, int(number), as_json) if kind else _show_attempt(store, int(number), full, as_json)
+    settings = chosen.settings()
+    with chosen.open_store(settings, must_exist=True) as store:
+        if not kind:
+            return _show_attempt(store, int(number), full, as_json)
+        show_comparisons(int(number), settings, store, as_json)
+    return int(ExitCode.DONE)
 
 
 def _show_attempt(store: object, number: int, full: bool, as_json: bool) -> int:
@@ -105,22 +110,6 @@ def _show_attempt(store: object, number: int, full: bool, as_json: bool) -> int:
         print_json(attempt_dict(record))
     else:
         typer.echo(attempt_text(record, full=full))
-    return int(ExitCode.DONE)
-
-
-def _show_run(store: object, number: int, as_json: bool) -> int:
-    from crucible.report.comparison import comparisons
-    from crucible.report.terminal import run_view
-    from crucible.store.writes import Store
-
-    assert isinstance(store, Store)  # noqa: S101 - typed loosely so that listing commands need not load the store
-    found = comparisons(store, number)
-    if not found:
-        raise UsageError(f"there is no run {number} in this store", hint="crucible runs")
-    if as_json:
-        print_json([one.as_dict() for one in found])
-    else:
-        console().print(run_view(store, number), highlight=False)
     return int(ExitCode.DONE)
 
 
@@ -144,5 +133,5 @@ def rejudge_command(
         for attempt_id, why in pending.items():
             note(f"attempt {attempt_id} is not judged: {why}")
         if not pending:
-            _show_run(store, run, as_json=False)
+            show_comparisons(run, settings, store, as_json=False)
     return int(ExitCode.INFRASTRUCTURE if pending else ExitCode.DONE)

@@ -91,7 +91,8 @@ def run_command(
     if resume is not None:
         _check_nothing_new(context)
         with chosen.open_store(settings, must_exist=True) as store:
-            return show_result(watched(lambda p: go_on(chosen.bench, resume, settings, store, note, p)), store, as_json)
+            gone_on = watched(lambda p: go_on(chosen.bench, resume, settings, store, note, p))
+            return show_result(gone_on, settings, store, as_json)
     options = Options(
         names=tuple(names or ()),
         blocks=blocks,
@@ -108,11 +109,12 @@ def run_command(
     )
     ready = choose(chosen.bench, options, settings, note)
     with chosen.open_store(settings) as store:
-        if only_price:
-            return dry_run(ready, settings, store, as_json)
         if not rehearse:
             _say_what_can_be_seen(ready)
-        return show_result(watched(lambda p: start(chosen.bench, ready, settings, store, note, p)), store, as_json)
+        if only_price:
+            return dry_run(ready, settings, store, as_json)
+        made = watched(lambda p: start(chosen.bench, ready, settings, store, note, p))
+        return show_result(made, settings, store, as_json)
 
 
 def _check_nothing_new(context: typer.Context) -> None:
@@ -130,5 +132,8 @@ def _check_nothing_new(context: typer.Context) -> None:
 def _say_what_can_be_seen(ready: Chosen) -> None:
     from crucible.report.plan_lines import before_run
 
+    if ready.options.arm is not None:
+        note(f"only {ready.options.arm} is run: nothing will be compared within this run")
+        return
     for line in before_run([one.scenario for one in ready.loaded], ready.options.declared):
         note(line)

@@ -68,13 +68,13 @@ def dry_run(chosen: Chosen, settings: Settings, store: Store, as_json: bool) -> 
     return int(ExitCode.DONE)
 
 
-def show_result(result: Result, store: Store, as_json: bool) -> int:
+def show_result(result: Result, settings: Settings, store: Store, as_json: bool) -> int:
     """The comparison, or what an A/A run found; the exit code of the run."""
     from crucible.report.aa import aa_report
 
     report = aa_report(store, result.run_id)
     if report is None:
-        _show_comparisons(result.run_id, store, as_json)
+        show_comparisons(result.run_id, settings, store, as_json)
     elif as_json:
         print_json(report.as_dict())
     else:
@@ -86,14 +86,19 @@ def show_result(result: Result, store: Store, as_json: bool) -> int:
     return _exit_code(result)
 
 
-def _show_comparisons(run_id: int, store: Store, as_json: bool) -> None:
+def show_comparisons(run_id: int, settings: Settings, store: Store, as_json: bool) -> None:
+    """The report of a run; as JSON a list, one comparison for each scenario. Raises UsageError when there is no such run."""
     from crucible.report.comparison import comparisons
+    from crucible.report.costs import prices_of
     from crucible.report.terminal import run_view
 
-    if as_json:
-        print_json([comparison.as_dict() for comparison in comparisons(store, run_id)])
+    shown = comparisons(store, run_id) if as_json else run_view(store, run_id, prices_of(settings))
+    if not shown:
+        raise UsageError(f"there is no run {run_id} in this store", hint="crucible runs")
+    if isinstance(shown, list):
+        print_json([comparison.as_dict() for comparison in shown])
     else:
-        console().print(run_view(store, run_id), highlight=False)
+        console().print(shown, highlight=False)
 
 
 def _exit_code(result: Result) -> int:

@@ -31,9 +31,11 @@ def agreement_lines(found: Sequence[Agreement]) -> Iterator[str]:
 def _kappa(one: Agreement) -> str:
     if one.kappa is None:
         return "all scores are alike, which says nothing about agreement"
-    few = f"{one.labelled} labels are too few" if one.labelled < FEWEST else "an interval needs a disagreement"
-    if one.interval is None or one.labelled < FEWEST:
-        return f"weighted kappa {one.kappa:.2f} (no interval: {few})"
+    if one.labelled < FEWEST:
+        few = "1 label is" if one.labelled == 1 else f"{one.labelled} labels are"
+        return f"{few} too few for a weighted kappa, which takes {FEWEST}"
+    if one.interval is None:
+        return f"weighted kappa {one.kappa:.2f} (no interval: it needs a disagreement)"
     rough = "" if one.labelled >= FEW else f", rough with {one.labelled} labels"
     return f"weighted kappa {one.kappa:.2f} (95% {one.interval[0]:.2f} to {one.interval[1]:.2f}{rough})"
 

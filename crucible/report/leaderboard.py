@@ -24,11 +24,12 @@ LEGEND = (
 def leaderboard_view(ranked: Sequence[Ranked]) -> RenderableType:
     """A table for each scenario. Tokens and seconds, too, are in the JSON."""
     parts: list[RenderableType] = []
-    for scenario, mine in groupby(ranked, lambda one: one.line.label):
+    for scenario, group in groupby(ranked, lambda one: one.line.label):
+        mine = list(group)
         table = _table("rank", *_NAMES, "suite green", *_REST)
         for one in mine:
             _add(table, one)
-        parts += [Text(f"\n{scenario}", style="bold"), table]
+        parts += [Text(f"\n{scenario}", style="bold"), table, *_alone(len(mine))]
     return Group(*parts, Text(LEGEND, style="dim"))
 
 
@@ -66,10 +67,13 @@ def board_view(board: Board) -> RenderableType:
             _frontier(one.frontier),
         )
     parts.append(table)
-    if len(board.arms) == 1:
-        parts.append(Text("Only one arm: there is nothing to rank it against."))
+    parts += _alone(len(board.arms))
     parts += [Text(_apart(one.arm, one.model, one.scenarios, one.lacks)) for one in board.apart]
     return Group(*parts, Text(LEGEND, style="dim"))
+
+
+def _alone(arms: int) -> list[Text]:
+    return [Text("Only one arm: there is nothing to rank it against.")] if arms == 1 else []
 
 
 def rank_text(rank: Rank | None) -> str:

@@ -8,7 +8,7 @@ them, a provider's silent change included, and no statistics can take that out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from difflib import unified_diff
 from typing import Any
@@ -19,7 +19,9 @@ from rich.text import Text
 from crucible.report.arms import Side
 from crucible.report.claims import Claim, claims
 from crucible.report.gather import Gathered, gather
+from crucible.report.noise import noise_floor
 from crucible.report.tallies import Pair
+from crucible.store.openings import Opening, openings
 from crucible.store.writes import Store
 
 CAUTION = (
@@ -31,11 +33,15 @@ MOST_LINES = 6
 
 @dataclass(frozen=True, slots=True)
 class ArmThenAndNow:
-    """One arm that both runs have: `now` is the treatment, `then` the baseline. `model` says what changed of it."""
+    """One arm that both runs have: `now` is the treatment, `then` the baseline. `model` says what changed of it, `same_start`
+    whether both were first asked the same (None: not known). `noise` is what identical arms do, in sentences.
+    """
 
     arm: str
     claims: tuple[Claim, ...]
     model: str
+    same_start: bool | None = None
+    noise: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,9 @@ def two_runs(store: Store, then: int, now: int) -> TwoRuns | None:
     if problems := tuple(_differences(before, after)):
         return TwoRuns(then, now, problems)
     common = [arm for arm in _arms(before) if arm in _arms(after)]
-    return TwoRuns(then, now, (), tuple(_then_and_now(before, after, arm) for arm in common))
+    opened = openings(store, then) | openings(store, now)
+    found = (_then_and_now(before, after, arm, opened) for arm in common)
+    return TwoRuns(then, now, (), tuple(replace(one, noise=_noise(store, before, after, one.arm)) for one in found))
 
 
 def _differences(before: Gathered, after: Gathered) -> Iterator[str]:
@@ -80,6 +88,8 @@ def _differences(before: Gathered, after: Gathered) -> Iterator[str]:
     judges = [_judges(run, shared) for run in (before, after)]
     if judges[0] != judges[1]:
         yield f"judge version: {_named(judges[0])} then, {_named(judges[1])} now"
+    elif len(judges[0]) > len({digest for digest, _ in judges[0]}):
+        yield f"judge version: several within each run ({_named(judges[0])})"
     if not set(_arms(before)) & set(_arms(after)):
         yield f"arms: {', '.join(_arms(before))} then, {', '.join(_arms(after))} now; none in common"
 
@@ -120,7 +130,7 @@ def _arms(run: Gathered) -> list[str]:
     return list(dict.fromkeys(side.arm for scene in run.scenes for side in scene.sides))
 
 
-def _then_and_now(before: Gathered, after: Gathered, arm: str) -> ArmThenAndNow:
+def _then_and_now(before: Gathered, after: Gathered, arm: str, opened: Mapping[int, Opening]) -> ArmThenAndNow:
     then, now = _sides(before, arm), _sides(after, arm)
     common = [digest for digest in now if digest in then]
     ids = [run.measures.run.id for run in (after, before)]
@@ -128,14 +138,34 @@ def _then_and_now(before: Gathered, after: Gathered, arm: str) -> ArmThenAndNow:
         Pair(
             replace(now[digest].tally(), arm=f"{arm} of run {ids[0]}"),
             replace(then[digest].tally(), arm=f"{arm} of run {ids[1]}"),
-            digest,
+            _name(after, digest),
         )
         for digest in common
     ]
     models = [", ".join(dict.fromkeys(sides[digest].model for digest in common)) for sides in (then, now)]
     model = models[0] if models[0] == models[1] else f"{models[0]} then, {models[1]} now"
     why_not = "the sessions are scripted, no model was asked" if after.measures.run.rehearsal else None
-    return ArmThenAndNow(arm, claims(pairs, why_not, after.terms), model)
+    asked = [
+        {opened[a.id].fingerprint for digest in common for a in sides[digest].counted if a.id in opened}
+        for sides in (then, now)
+    ]
+    return ArmThenAndNow(arm, claims(pairs, why_not, after.terms), model, asked[0] == asked[1] if all(asked) else None)
+
+
+def _noise(store: Store, before: Gathered, after: Gathered, arm: str) -> tuple[str, ...]:
+    """What chance does between identical arms of this size, on each scenario where an arm was run against itself."""
+    then, now = _sides(before, arm), _sides(after, arm)
+    said: list[str] = []
+    for digest in (digest for digest in now if digest in then):
+        fewest = min(len(now[digest].counted), len(then[digest].counted))
+        floor = noise_floor(store, digest, fewest, rehearsal=after.measures.run.rehearsal)
+        where = f"{_name(after, digest)}: " if len(now) > 1 else ""
+        said += [f"{where}{line}" for line in floor.lines()] if floor else []
+    return tuple(said)
+
+
+def _name(run: Gathered, digest: str) -> str:
+    return run.measures.scenarios[digest].name
 
 
 def _sides(run: Gathered, arm: str) -> dict[str, Side]:
@@ -149,6 +179,7 @@ def two_runs_view(found: TwoRuns) -> RenderableType:
         return Group(title, Text("Incomparable:", style="bold"), *(f"  {line}" for line in found.incomparable))
     parts: list[RenderableType] = [title, CAUTION]
     for arm in found.arms:
-        parts.append(Text(f"\n{arm.arm}  (model: {arm.model})", style="bold"))
-        parts += [claim.verdict.sentence for claim in arm.claims]
+        other = "; its first request is not the same any more" if arm.same_start is False else ""
+        parts.append(Text(f"\n{arm.arm}  (model: {arm.model}{other})", style="bold"))
+        parts += [*(claim.verdict.sentence for claim in arm.claims), *arm.noise]
     return Group(*parts)

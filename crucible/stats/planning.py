@@ -62,6 +62,8 @@ def power_like_these(suite: Suite, difference: float, alpha: float = 0.05) -> fl
     se = suite.standard_error(like_these=True)
     if df == 0:
         return 0.0
+    if se == 0:  # noise too small for a float
+        return float(difference != 0)
     critical, shift = float(stdtrit(df, 1 - alpha / 2)), abs(difference) / se
     wrong_direction = _noncentral_t(df, shift, -critical) if shift < FAR else 0.0
     return min(1.0, max(0.0, 1 - _noncentral_t(df, shift, critical) + wrong_direction))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from io import StringIO
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ from sqlalchemy import delete, update
 from sqlmodel import select
 
 from crucible.report.overall import Overall, overall
+from crucible.report.tallies import Pair, Tally
 from crucible.report.terminal import run_view
+from crucible.report.verdict import verdict_on_these
 from crucible.store.filling import Filled, fill_run
 from crucible.store.tables import AttemptRow, EventRow, FlagRow, PlannedRow, ScenarioRow, ScoreRow, TotalRow
 from crucible.store.writes import Store
@@ -84,6 +87,20 @@ def test_an_order_that_never_changed_cannot_be_told_from_the_arms(store: Store) 
     assert found.order is not None
     assert ((10, 0), None) == (found.order.first, found.order.effect)
     assert "cannot be told" in found.order.text(found.terms)
+
+
+def test_a_test_that_was_drawn_is_not_called_exact(store: Store) -> None:
+    """Scores without a lattice, and many scenarios whose numbers of attempts share no small multiple."""
+    random = Random(4)  # noqa: S311 - an experiment that can be repeated
+    scored = [[Filled(passed=True, score=random.random()) for _ in range(40)] for _ in range(2)]
+    run = run_of(store, *scored, primary_metric="score")
+    swap_places(store, run, range(1, 21))
+    found = read(store, run)
+    assert found.order is not None
+    assert ("permutation, 20,000 draws", "permutation, 20,000 draws") == (found.verdict.test, found.order.test)
+    pairs = [Pair(Tally("new", n, n, 0, n // 2), Tally("old", n, n, 0, n // 3), f"s{n}") for n in range(40, 60)]
+    assert "draws within scenarios" in (verdict_on_these(pairs).test or "")
+    assert "exact permutation within scenarios" == verdict_on_these(pairs[:3]).test
 
 
 def test_scenarios_and_dimensions_are_exploratory_and_adjusted(store: Store) -> None:

@@ -8,16 +8,19 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from io import StringIO
 from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from crucible.cli.app import run_app
 from crucible.report.agreement import agreement, as_label, light_of
 from crucible.report.agreement_text import agreement_lines
+from crucible.report.terminal import run_view
 from crucible.report.trust import compare, with_and_without_judge
 from crucible.runner.labelling import Session, pick
 from crucible.store import tables
@@ -233,7 +236,7 @@ def test_the_light() -> None:
 def test_a_handful_of_labels_lights_nothing_and_perfect_agreement_has_no_interval() -> None:
     (few,) = agreement([score(1, 1.0), score(2, 0.0)], [label(1, 5), label(2, 0)])
     assert ("cannot be said", 1.0, None) == (few.light, few.kappa, few.interval)
-    assert "weighted kappa 1.00 (no interval: 2 labels are too few)" in "\n".join(agreement_lines([few]))
+    assert "2 labels are too few for a weighted kappa, which takes 10" in "\n".join(agreement_lines([few]))
 
 
 # With and without the judge
@@ -278,6 +281,24 @@ def test_without_a_judge_model_there_is_nothing_to_say(store: Store) -> None:
 def test_a_rehearsal_says_nothing_of_a_judge(store: Store) -> None:
     run_id = judged_run(store, {"asd-arm": 0.9, "plain": 0.2}, {"asd-arm": 5, "plain": 5}, rehearsal=True)
     assert [] == with_and_without_judge(store, run_id).lines()
+
+
+def test_the_second_look_stands_where_the_verdict_is_about_the_score_and_else_is_exploratory(store: Store) -> None:
+    """And where no verdict was given, it would be a look half-way."""
+    text = {}
+    for metric, status in (("score", {}), ("pass_rate", {}), ("score", {"blocks": 11})):
+        run_id = judged_run(
+            store, {"asd-arm": 0.9, "plain": 0.2}, {"asd-arm": 5, "plain": 5}, primary_metric=metric, **status
+        )
+        console = Console(width=120, record=True, file=StringIO())
+        console.print(run_view(store, run_id))
+        text[metric, bool(status)] = console.export_text()
+    apart, _, explored = text["pass_rate", False].partition("Exploratory")
+    assert "With the judge" not in apart
+    assert "The score, which the verdict is not about:" in explored
+    assert "With the judge" in text["score", False].partition("What could this run see?")[0]
+    assert "With the judge" not in text["score", True]
+    assert "No verdict: the run is not complete" in text["score", True]
 
 
 def test_scores_that_do_not_vary_have_no_interval_and_are_not_told_apart() -> None:

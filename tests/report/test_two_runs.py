@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from sqlmodel import select
 
 from crucible.cli.app import run_app
-from crucible.report.two_runs import TwoRuns, two_runs
+from crucible.report.two_runs import TwoRuns, two_runs, two_runs_view
 from crucible.scenario.starter import make_bench
 from crucible.store.filling import Filled, fill_run
-from crucible.store.tables import AttemptRow, JudgeRow, PlannedRow, RunRow, ScenarioRow, ScoreRow, TotalRow
+from crucible.store.tables import AttemptRow, EventRow, JudgeRow, PlannedRow, RunRow, ScenarioRow, ScoreRow, TotalRow
 from crucible.store.writes import Store
 
 
@@ -123,3 +124,30 @@ def test_the_command_ends_with_3_when_runs_cannot_be_compared(
     assert "there is no run 7 in this store" in capfd.readouterr().err
     assert 2 == run_app([*command, "1", "7"])
     assert "there is no run 1 or no run 7" in capfd.readouterr().err
+
+
+def test_several_judges_within_a_run_forbid_a_comparison(store: Store) -> None:
+    """Half of each run was judged anew: the same versions in both, and no telling which scored what."""
+    run(store, 2, 4), run(store, 9, 4)
+    with store.writing() as session:
+        session.add(JudgeRow(id="later", model="facts", samples=0, prompt_hash="", rubric_hash="", created_at=""))
+    with store.writing() as session:
+        for row in session.exec(select(TotalRow).where(TotalRow.arm == "new")).all():
+            session.add(TotalRow(**row.model_dump() | {"judge_id": "later", "seq": row.seq + 1000}))
+    assert ("judge version: several within each run (filled, later)",) == held(store, 1, 2).incomparable
+
+
+def test_noise_and_a_changed_start_are_said_of_each_arm(store: Store, capfd: pytest.CaptureFixture[str]) -> None:
+    fill_run(store, {"s": {"old-again": [Filled(True)] * 5, "old": [Filled(True)] * 5}}, "old", kind="aa")
+    then, now = run(store, 2, 4), run(store, 9, 4)
+    with store.writing() as session:
+        for row in session.exec(select(AttemptRow)).all():
+            start = {"kind": "started", "system_prompt": "", "task": "", "tools": []}
+            seen = f"{row.run_id if row.arm == 'new' else ''}"
+            data = json.dumps(start | {"first_request_sha256": seen})
+            session.add(EventRow(attempt_id=row.id or 0, seq=0, kind="started", turn=0, at=0.0, data=data))
+    found = held(store, then, now)
+    assert {"new": False, "old": True} == {arm.arm: arm.same_start for arm in found.arms}
+    assert all("noise floor from 1 A/A run" in arm.noise[0] for arm in found.arms)
+    Console(width=200).print(two_runs_view(found))
+    assert "new  (model: openai/simulated; its first request is not the same any more)" in capfd.readouterr().out

@@ -174,6 +174,31 @@ def test_many_attempts_on_a_lattice_stay_exact() -> None:
     assert found.p_less == pytest.approx(drawn[1], abs=0.02)
 
 
+def test_what_is_too_much_to_count_is_given_up_at_once() -> None:
+    """A lattice too fine for a table of 2 x 50 attempts, and many scenarios whose sums hardly ever coincide."""
+    random = np.random.default_rng(9)
+    fine = [(random.integers(0, 1001, 50) / 1000, random.integers(0, 1001, 50) / 1000)]
+    assert not stratified_permutation(fine).exact
+    asked = []
+
+    def parts():
+        for number in range(40):
+            asked.append(number)
+            yield distribution.sum_of_subset(random.integers(0, 10**9, 20).tolist(), 10)
+
+    assert distribution.tails_of_sum(parts(), 0, 0) is None
+    assert 3 == len(asked), "the third cannot be added, so the other 37 are not counted out"
+
+
+def test_passes_are_counted_exactly_whatever_the_numbers_of_attempts() -> None:
+    """Attempts of 47 to 53 have no small common multiple."""
+    strata = [(30, 47, 25, 49), (20, 53, 22, 51), (10, 50, 18, 48)]
+    found = stratified_passes(strata)
+    assert found.exact
+    drawn = module._drawn_tails([([1] * a + [0] * (n - a), [1] * b + [0] * (m - b)) for a, n, b, m in strata], 20000, 1)
+    assert (found.p_greater, found.p_less) == pytest.approx(drawn, abs=0.02)
+
+
 @given(st.lists(st.integers(-20, 20), min_size=2, max_size=9), st.data())
 @settings(deadline=None, max_examples=60)
 def test_the_sum_of_a_random_subset(items: list[int], data: st.DataObject) -> None:
