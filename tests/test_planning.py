@@ -65,6 +65,7 @@ def test_what_a_number_of_attempts_can_see_is_that_of_the_oracle() -> None:
             assert (None if expected > 1 else pytest.approx(expected, abs=5.1e-4)) == value
 
 
+@pytest.mark.slow
 def test_one_scenario_is_planned_by_the_exact_test() -> None:
     """Boschloo's numbers, up to 70 per arm."""
     for row in oracle("power_tables")["n_for_power"]:

@@ -102,7 +102,7 @@ def make_plan(scenarios: Sequence[Scenario], asked: Asked, store: Store | None) 
         spread=spread,
         these=_need(these, parts, exact=exact),
         like_these=None if like is None else _need(like, parts, exact=False),
-        never=like is None and not _ever(len(parts), asked, spread.value),
+        never=like is None and not planning.ever_like_these(len(parts), asked.detect, spread.value, asked.power),
         instead=() if like is not None else enough_scenarios(len(parts), asked, spread.value, sigma2_over(parts)),
         seen=None if asked.blocks is None else _seen(parts, asked, spread.value, asked.blocks),
         until_decided=_until_decided(parts[0], asked, these if exact and len(parts) == 1 else None),
@@ -159,13 +159,6 @@ def _sum(per_arm: int, values: Sequence[Known | None]) -> float | None:
     """A sum with an unknown part is unknown."""
     known = [value.value for value in values if value is not None]
     return per_arm * sum(known) if len(known) == len(values) else None
-
-
-def _ever(scenarios: int, asked: Asked, spread: float) -> bool:
-    """Whether any number of attempts is enough: with endless attempts only the spread between scenarios is left."""
-    if scenarios == 1 or spread == 0:
-        return scenarios > 1
-    return planning.power_like_these(Suite(scenarios, 1, 0.0, spread), asked.detect) > asked.power
 
 
 def _seen(parts: Sequence[ScenarioPart], asked: Asked, spread: float, blocks: int) -> Seen:

@@ -27,6 +27,7 @@ class RunLine:
     sandbox: str
     kind: str = "comparison"
     suite: str | None = None
+    sequential: bool = False
 
 
 def run_lines(store: Store) -> list[RunLine]:
@@ -34,7 +35,7 @@ def run_lines(store: Store) -> list[RunLine]:
     return [
         RunLine(
             *(r.id or 0, r.created_at, r.status, tuple(names), counted, planned),
-            *(r.rehearsal, r.judge, r.sandbox, r.kind, r.suite),
+            *(r.rehearsal, r.judge, r.sandbox, r.kind, r.suite, r.sequential),
         )
         for r, names, planned, counted in runs(store)
     ]
@@ -46,7 +47,7 @@ def run_table(lines: Sequence[RunLine]) -> Table:
     for column in ("run", "started", "status", "scenarios", "counted", "judge", "kind"):
         table.add_column(column, overflow="fold")
     for line in lines:
-        counted = f"{line.counted} of {line.planned}"
+        counted = f"{line.counted} of {'at most ' * line.sequential}{line.planned}"
         table.add_row(
             str(line.run), line.started, line.status, ", ".join(line.scenarios), counted, line.judge, _kind(line)
         )
@@ -56,6 +57,7 @@ def run_table(lines: Sequence[RunLine]) -> Table:
 def _kind(line: RunLine) -> str:
     said = (
         "aa" if line.kind == "aa" else "",
+        "until decided" if line.sequential else "",
         f"night of {line.suite}" if line.suite else "",
         "rehearsal" if line.rehearsal else "",
         "unsandboxed" if line.sandbox == "copy" else "",

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from crucible.report.evidence import Evidence, like_these, on_these
-from crucible.report.reach import to_tell_like_these, to_tell_on_these, what_can_be_seen
+from crucible.report.reach import what_can_be_seen
 from crucible.report.tallies import ALPHA, MARGIN, Pair, Pairs, Tally, Terms
+from crucible.report.to_tell import to_tell_like_these, to_tell_on_these
 from crucible.report.withheld import incomparable, untested
 
 __all__ = [

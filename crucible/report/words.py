@@ -37,6 +37,11 @@ def seldom(p_value: float) -> str:
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
 
 
+def attempts_in_words(number: int) -> str:
+    """`1 attempt`, `5 attempts`."""
+    return f"{number} attempt{'' if number == 1 else 's'}"
+
+
 def spans(numbers: Iterable[int]) -> str:
     """`1, 4-6`: numbers in ascending order, each once, with those that follow one another drawn together."""
     runs: list[list[int]] = []

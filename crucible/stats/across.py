@@ -15,7 +15,7 @@ were a replication.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import fsum, sqrt
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
@@ -145,8 +145,9 @@ def _arm(scores: Sequence[float]) -> list[float]:
 
 def _variance(scores: Sequence[float]) -> float:
     """The sample variance; exactly 0 when what differs is only rounding."""
-    spread = stdev(scores)
-    return 0.0 if spread <= NO_SPREAD * max(map(abs, scores)) else spread**2
+    mean = fmean(scores)
+    squares = fsum((score - mean) ** 2 for score in scores) / (len(scores) - 1)
+    return 0.0 if sqrt(squares) <= NO_SPREAD * max(map(abs, scores)) else squares
 
 
 def _student(mean: float, se: float, df: float, level: float, method: str) -> MeanDifference:

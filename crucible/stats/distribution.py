@@ -34,6 +34,8 @@ KERNEL = 4096
 """Longer direct convolutions are cut: numpy hands longer dot products to threads, which then wait for each other."""
 MOST_CELLS = 1 << 20
 """Cells of the table (subset size) x (sum) when scores lie on a lattice: 2 x 50 attempts scored in steps of 0.01."""
+SMALL_TABLE = 1 << 15
+"""Cells up to which it is quicker to add whole tables than only those rows and sums that can still matter."""
 MOST_ITEMS = 1000
 """Above it the number of subsets leaves the range of floats."""
 
@@ -60,6 +62,8 @@ def sum_of_subset(items: Sequence[int], size: int) -> Distribution | None:
         found = _hypergeometric(sum(steps), len(steps), size)
     elif (size + 1) * (reach + 1) <= MOST_CELLS:
         found = _by_table(steps, size, reach)
+    elif min(comb(len(items), size), reach + 1) > MOST_MERGED:
+        return None
     else:
         merged = _by_merging(steps, size)
         if merged is None:
@@ -191,6 +195,11 @@ def _by_table(steps: Sequence[int], size: int, reach: int) -> Distribution:
     smallest = [0, *accumulate(ordered)]
     table = np.zeros((size + 1, reach + 1))
     table[0, 0] = 1.0
+    if table.size <= SMALL_TABLE:
+        for step in ordered:
+            table[1:, step:] += table[:-1, : reach + 1 - step]
+        there = np.flatnonzero(table[size])
+        return Distribution(there.astype(np.int64), table[size, there])
     for place, step in enumerate(ordered, start=1):
         fewest = max(1, size - (len(steps) - place))
         for many in range(min(place, size), fewest - 1, -1):

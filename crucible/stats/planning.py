@@ -132,6 +132,16 @@ def attempts_needed_like_these(
     return high
 
 
+def ever_like_these(scenarios: int, difference: float, omega: float, power: float = 0.8, alpha: float = 0.05) -> bool:
+    """Whether any number of attempts finds this mean difference on *scenarios like these*.
+
+    With endless attempts only the spread between scenarios, `omega`, is left; with one scenario nothing is found.
+    """
+    if scenarios == 1 or omega == 0:
+        return scenarios > 1
+    return power_like_these(Suite(scenarios, 1, 0.0, omega), difference, alpha) > power
+
+
 def attempts_needed_these(
     scenarios: int, difference: float, sigma2: float = SIGMA2, power: float = 0.8, alpha: float = 0.05
 ) -> int:

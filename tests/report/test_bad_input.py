@@ -144,6 +144,14 @@ def test_four_scenarios_can_be_too_few_however_many_attempts_are_made(store: Sto
     assert "with 4 scenarios is impossible, however many attempts are made; about " in like_these.verdict.sentence
 
 
+def test_a_small_difference_takes_many_attempts_and_is_not_impossible() -> None:
+    """Two scenarios that agree: a thousand attempts are not enough, which is not the same as never."""
+    pairs = [Pair(Tally("new", 200, 200, 0, k), Tally("old", 200, 200, 0, 100), f"s{k}") for k in (101, 102)]
+    verdict = verdict_like_these(pairs, None, Terms(margin=0.02))
+    assert "or more than 1,000 attempts per arm on each of these." in verdict.sentence
+    assert "impossible" not in verdict.sentence
+
+
 def test_a_wider_claim_than_the_attempts_bear_out_is_not_made() -> None:
     """Four of five scenarios differ by one pass: hardly any spread between them, and hardly any evidence on them."""
     passed = [(3, 2), (4, 4), (2, 1), (1, 0), (5, 4)]

@@ -14,7 +14,7 @@ from crucible.report.overall import Overall, overall
 from crucible.store.filling import Filled, fill_run
 from crucible.store.writes import Store
 
-ONE_STORE = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ONE_STORE = settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 """Runs of all examples lie in one store, which is part of what is put to the test."""
 UNMOVED = (
     "claims", "could_see", "costs", "times", "dominance", "reliability", "dimensions", "scenarios_summary",

@@ -13,6 +13,7 @@ from sqlmodel import col, select
 
 from crucible.report.costs import NOT_COMPARED
 from crucible.report.overall import Overall, overall
+from crucible.report.runs import run_lines, run_table
 from crucible.report.terminal import beside, run_view
 from crucible.report.words import spans
 from crucible.store.filling import Filled, fill_run
@@ -167,3 +168,11 @@ def test_every_report_is_valid_json_with_finite_numbers(store: Store) -> None:
         assert found is not None
         more = beside(store, found)
         json.dumps([found.as_dict(), more.trust.as_dict(), more.itself and more.itself.as_dict()], allow_nan=False)
+
+
+def test_the_list_of_runs_says_which_may_stop_early(store: Store) -> None:
+    fill_run(store, {"s": {"new": priced(8, 8), "old": priced(0, 8)}}, "old", sequential=True, blocks=20)
+    (line,) = run_lines(store)
+    assert ("16 of at most 40", "until decided") == tuple(
+        str(next(iter(run_table([line]).columns[at].cells))) for at in (4, 6)
+    )

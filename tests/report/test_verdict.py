@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crucible.report.reach import could_see, what_a_design_can_see
+from crucible.report.tallies import Pair, Terms
 from crucible.report.verdict import ALPHA, Tally, decide, what_can_be_seen
 
 
@@ -70,3 +72,38 @@ def test_what_a_number_of_attempts_can_see_is_said_before_the_run() -> None:
     assert "2 attempts per arm can never tell two arms apart" in what_can_be_seen(2)
     assert "5 attempts per arm find no difference from 50%" in what_can_be_seen(5)
     assert "20 attempts per arm find a difference of +40 or -40 points from 50%" in what_can_be_seen(20)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (what_can_be_seen(60), "60 attempts per arm find a difference of +25 or -25 points from 50%"),
+        (what_can_be_seen(390), "390 attempts per arm find a difference of about +10 or -10 points from 50%"),
+        (what_can_be_seen(100, 1.0), "100 attempts per arm find a difference of about -8 points from 100%"),
+        (what_a_design_can_see(60), "of at most 60 pairs finds a difference of 27 points from 50%"),
+        (what_a_design_can_see(61), "of at most 61 pairs finds a difference of about +27 or -27 points from 50%"),
+    ],
+)
+def test_what_can_be_seen_is_said_at_any_size(said: str, expected: str) -> None:
+    """Exactly up to 60 attempts, by the normal approximation above; the two join."""
+    assert f"{expected} four times in five; smaller ones mostly stay unseen." in said
+
+
+def test_what_scores_without_a_spread_could_show_is_not_made_up() -> None:
+    """One attempt of each arm on twelve scenarios: how attempts vary is not known, how scenarios do is."""
+
+    def pairs(scores: tuple[float, ...]) -> list[Pair]:
+        both = [(Tally("new", n, n, 0, n, (score,) * n), Tally("old", n, n, 0, 0, (0.5,) * n)) for score in scores]
+        return [Pair(*arms, f"s{place}") for place, arms in enumerate(both)]
+
+    n = 1
+    unknown, like_these = could_see(pairs(tuple(x / 12 for x in range(12))), Terms("score"))
+    assert (
+        "On these 12 scenarios: what could have been seen cannot be told, one attempt of each arm does not tell"
+        in unknown
+    )
+    assert "On scenarios like these: a difference of 0.27 of the score is found four times in five." == like_these
+    n = 3
+    assert (
+        "On this scenario: what could have been seen cannot be told, every attempt of an arm came out the same.",
+    ) == tuple(could_see(pairs((0.7,)), Terms("score")))
