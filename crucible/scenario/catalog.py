@@ -30,8 +30,12 @@ def scenario_files(bench: Path) -> list[Path]:
 
 
 def failure_files(bench: Path) -> list[Path]:
-    """Every frozen failure of a bench, by name: scenarios/*.json, and .md that says `kind: failure`."""
-    return [file for file in _files(bench, ".json", ".md") if is_failure(file)]
+    """Every frozen failure of a bench, by name: scenarios/*.json, and .md that says `kind: failure`.
+
+    A *.schema.json is what editors check scenarios with, and no failure.
+    """
+    files = _files(bench, ".json", ".md")
+    return [file for file in files if is_failure(file) and not file.name.endswith(".schema.json")]
 
 
 def find_failure(bench: Path, name_or_path: str) -> Path:

@@ -19,6 +19,8 @@ def here(bench: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_new_bench_validates_and_rehearses_and_is_shown(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert 0 == run_app(["list-scenarios"])
+    assert "scenario.schema" not in "".join(capfd.readouterr())
     assert 0 == run_app(["validate"])
     assert "ok    first-bug: unfixed red (1 failing), reference green (6 tests" in capfd.readouterr().out
     assert 0 == run_app(["run", "first-bug", "--rehearse", "--blocks", "1", "--json"])
