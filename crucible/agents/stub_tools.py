@@ -6,15 +6,17 @@ The tools really do what they are said to do, in a copy of the context that is t
 from __future__ import annotations
 
 import json
+from asyncio import StreamReader, StreamWriter
 from collections import Counter
 from collections.abc import Iterable
 from copy import deepcopy
+from socket import socket
 from typing import Any, Literal
 
 from crucible.errors import HarnessError
 from crucible.scenario.stubs import NOTHING_GIVEN, Effect, StubTool
 from crucible.transcript.messages import ToolSpec
-from crucible.world.types import Change, Execution, LimitName, SandboxMode, ToolOutcome
+from crucible.world.types import Change, Execution, LimitName, Program, Running, SandboxMode, ToolOutcome
 
 WRITES = frozenset({"adds", "moves", "deletes", "sets"})
 
@@ -107,11 +109,23 @@ class StubWorld:
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         return ToolOutcome(ok=ok, text=text, size=len(text.encode("utf-8", "replace")), seconds=0.0)
 
+    async def start(self, program: Program) -> Running:  # noqa: ARG002 - the protocol's names
+        """Refused."""
+        raise HarnessError("stub tools start no programs")
+
+    async def listen(self) -> tuple[socket, int]:
+        """Refused."""
+        raise HarnessError("stub tools have no network")
+
+    async def dial(self, port: int) -> tuple[StreamReader, StreamWriter]:  # noqa: ARG002 - as above
+        """Refused."""
+        raise HarnessError("stub tools have no network")
+
     async def resolve(self, path: str) -> str:
         """There are no links to follow."""
         return path
 
-    async def apply(self, change: Change) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's names
+    async def apply(self, change: Change) -> tuple[str, ...]:  # noqa: ARG002 - as above
         """Refused."""
         raise HarnessError("stub tools have no workspace")
 

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
-import stat
 from abc import ABC, abstractmethod
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 from crucible.errors import FixtureError, SandboxError
 from crucible.world.applying import apply_change
 from crucible.world.client import Frame, ToolboxClient
 from crucible.world.disk import Disk
+from crucible.world.programs import Programs
+from crucible.world.reports import Reports
 from crucible.world.sandbox import WORKSPACE
 from crucible.world.scratch import WorldFolder
 from crucible.world.tree import entry_at
-from crucible.world.types import Change, Execution, LimitName, SandboxMode, ToolOutcome, WorldSpec
+from crucible.world.types import Change, Execution, LimitName, Program, Running, SandboxMode, ToolOutcome, WorldSpec
 
-LARGEST_REPORT = 64 * 1024 * 1024
-"""Bytes of the largest file that is read from outside."""
 MOST_SURVIVORS = 10
 _SURVIVOR_SECONDS = 2.0
 
@@ -39,7 +40,8 @@ class ToolboxWorld(ABC):
         self._folder: WorldFolder | None = None
         self._toolbox: ToolboxClient | None = None
         self._token = secrets.token_hex(8)
-        self._report_fd: int | None = None
+        self._report_folder = Reports()
+        self._programs = Programs(self._ask)
         self._disk: Disk | None = None
         self._disk_watch: asyncio.Task[None] | None = None
         self._survivors: tuple[str, ...] = ()
@@ -104,6 +106,18 @@ class ToolboxWorld(ABC):
             return replace(outcome, text=f"{outcome.text}\n{note}")
         return outcome
 
+    async def start(self, program: Program) -> Running:
+        """See World.start."""
+        return await self._programs.start(program)
+
+    async def listen(self) -> tuple[socket, int]:
+        """See World.listen."""
+        return await self._programs.listen()
+
+    async def dial(self, port: int) -> tuple[StreamReader, StreamWriter]:
+        """See World.dial."""
+        return await self._programs.dial(port)
+
     async def resolve(self, path: str) -> str:
         """See World.resolve."""
         answer = await self._operate("resolve", {"path": path}, self.spec.limits.call_seconds)
@@ -120,7 +134,7 @@ class ToolboxWorld(ABC):
 
     async def execute(self, command: str, *, seconds: float, env: dict[str, str]) -> Execution:
         """See World.execute."""
-        self._make_report_folder()
+        self._report_folder.make(self.folder / "reports" / self._token)
         answer = await self._operate("execute", {"command": command, "seconds": seconds, "env": env}, seconds)
         if not answer["ok"]:
             raise SandboxError(f"the command could not be started: {answer['text']}")
@@ -128,9 +142,7 @@ class ToolboxWorld(ABC):
 
     async def read_outside(self, name: str) -> bytes | None:
         """See World.read_outside."""
-        if self._report_fd is None or "/" in name:
-            return None
-        return _read_plain(name, self._report_fd)
+        return self._report_folder.read(name)
 
     @property
     def survivors(self) -> tuple[str, ...]:
@@ -158,9 +170,7 @@ class ToolboxWorld(ABC):
         if self._toolbox is not None:
             await self._end(self._toolbox)
             self._toolbox = None
-        if self._report_fd is not None:
-            os.close(self._report_fd)
-            self._report_fd = None
+        self._report_folder.close()
         if self._folder is not None:
             folder, self._folder = self._folder, None
             await asyncio.to_thread(folder.remove)
@@ -168,11 +178,11 @@ class ToolboxWorld(ABC):
     async def _operate(self, operation: str, arguments: dict[str, Any], seconds: float) -> Frame:
         return await self._ask({"operation": operation, "arguments": arguments}, seconds)
 
-    async def _ask(self, request: Frame, seconds: float) -> Frame:
+    async def _ask(self, request: Frame, seconds: float, fds: Sequence[int] = ()) -> Frame:
         """One answer, with the limit that it has to name: what stopped it, else what came before, else a full disk."""
         if self._toolbox is None or self._disk is None:
             raise SandboxError("the world is not open")
-        answer = await self._toolbox.ask({**request, "full": await self._disk.look()}, seconds)
+        answer = await self._toolbox.ask({**request, "full": await self._disk.look()}, seconds, fds=fds)
         full: list[LimitName] = ["disk"] if await self._disk.look() else []
         self._limits_hit.update(dict.fromkeys([*answer["limits"], *full]))
         limit = (answer["limits"] or full or [None])[-1]
@@ -184,6 +194,7 @@ class ToolboxWorld(ABC):
             request = {"operation": "processes", "arguments": {"most": MOST_SURVIVORS}}
             answer = await toolbox.ask(request, _SURVIVOR_SECONDS, grace=0)
             self._survivors = tuple(answer["names"])
+            self._programs.learn(answer["exit_codes"])
             self._limits_hit.update(dict.fromkeys(answer["limits"]))
         if self._disk is not None:
             with suppress(SandboxError):  # the change is worth more than the measure
@@ -196,17 +207,11 @@ class ToolboxWorld(ABC):
             await asyncio.wait([self._disk_watch])
             self._disk_watch = None
         await toolbox.end()
+        await self._programs.close()
 
     @property
     def _is_full(self) -> bool:
         return self._disk is not None and self._disk.is_full
-
-    def _make_report_folder(self) -> None:
-        """Held open: whatever is put in its place later, this folder is the one that is read."""
-        if self._report_fd is None:
-            place = self.folder / "reports" / self._token
-            place.mkdir()
-            self._report_fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
 def check_protected(spec: WorldSpec) -> None:
@@ -216,21 +221,6 @@ def check_protected(spec: WorldSpec) -> None:
             raise FixtureError(f"protected path {path!r} is not in the fixture")
         if entry_at(spec.snapshot.root, path).is_link:
             raise FixtureError(f"protected path {path!r} is a link, which cannot be made read-only; protect its folder")
-
-
-def _read_plain(name: str, folder: int) -> bytes | None:
-    try:
-        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    except OSError:
-        return None
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_REPORT:
-            return None
-        with os.fdopen(fd, "rb", closefd=False) as file:
-            return file.read(LARGEST_REPORT)
-    finally:
-        os.close(fd)
 
 
 def _outcome(answer: Frame) -> ToolOutcome:

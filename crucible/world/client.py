@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import compileall
 import json
+import os
+import socket
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -33,8 +35,11 @@ _BOOT = (
 class ToolboxClient:
     """A running toolbox. After an error, an interrupted call or `end`, every call raises SandboxError."""
 
-    def __init__(self, process: Process, errors: Path, kill: Callable[[Process], Awaitable[None]]) -> None:
+    def __init__(
+        self, process: Process, errors: Path, kill: Callable[[Process], Awaitable[None]], channel: socket.socket
+    ) -> None:
         self._process = process
+        self._channel = channel
         self._errors = errors
         self._kill = kill
         self._turn = asyncio.Lock()
@@ -43,33 +48,42 @@ class ToolboxClient:
     @classmethod
     async def start(
         cls,
-        command: Sequence[str],
+        command: Callable[[int], Sequence[str]],
         errors: Path,
         kill: Callable[[Process], Awaitable[None]],
         *,
         env: Mapping[str, str],
         pass_fds: Sequence[int] = (),
     ) -> ToolboxClient:
-        """Start a process that becomes a toolbox and wait until it says so. Its stderr goes to the file `errors`."""
+        """Start a process that becomes a toolbox and wait until it says so. Its stderr goes to the file `errors`.
+
+        `command` is told the descriptor of the toolbox's end of the channel, over which descriptors travel.
+        """
         with errors.open("wb") as stderr:
-            starting = asyncio.ensure_future(
-                asyncio.create_subprocess_exec(
-                    *command,
-                    stdin=PIPE,
-                    stdout=PIPE,
-                    stderr=stderr,
-                    env=dict(env),
-                    pass_fds=tuple(pass_fds),
-                    start_new_session=True,
+            ours, theirs = socket.socketpair()
+            ours.setblocking(False)
+            with theirs:
+                starting = asyncio.ensure_future(
+                    asyncio.create_subprocess_exec(
+                        *command(theirs.fileno()),
+                        stdin=PIPE,
+                        stdout=PIPE,
+                        stderr=stderr,
+                        env=dict(env),
+                        pass_fds=(*pass_fds, theirs.fileno()),
+                        start_new_session=True,
+                    )
                 )
-            )
-            try:
-                process = await asyncio.shield(starting)
-            except asyncio.CancelledError:
-                # asyncio can wait for ever when it is cancelled half-way through starting a process, so it is not.
-                await cls(await starting, errors, kill).end()
-                raise
-        client = cls(process, errors, kill)
+                try:
+                    process = await asyncio.shield(starting)
+                except asyncio.CancelledError:
+                    # asyncio can wait for ever when cancelled half-way through starting a process, so it is not.
+                    await cls(await starting, errors, kill, ours).end()
+                    raise
+                except OSError:
+                    ours.close()
+                    raise
+        client = cls(process, errors, kill, ours)
         try:
             await client._expect_ready()
         except BaseException:
@@ -77,8 +91,13 @@ class ToolboxClient:
             raise
         return client
 
-    async def ask(self, request: Frame, seconds: float, grace: float = GRACE_SECONDS) -> Frame:
-        """The result of one request, within `seconds` and a grace. Raises SandboxError when there is none."""
+    async def ask(
+        self, request: Frame, seconds: float, grace: float = GRACE_SECONDS, *, fds: Sequence[int] = ()
+    ) -> Frame:
+        """The result of one request, within `seconds` and a grace. Raises SandboxError when there is none.
+
+        `fds` go with the request. Those that came with the result are its `descriptors`, and the caller's to close.
+        """
         async with self._turn:
             if self._gone is not None:
                 raise SandboxError(f"the world has ended: {self._gone}")
@@ -86,7 +105,7 @@ class ToolboxClient:
             self._gone = f"{what} was interrupted"  # until it is known to be otherwise
             try:
                 async with asyncio.timeout(seconds + grace):
-                    answer = await self._exchange(frames.pack(request))
+                    answer = await self._exchange(frames.pack(request), fds)
             except TimeoutError:
                 self._gone = f"{what} did not answer within {seconds + grace:g} seconds"
             except (OSError, EOFError, ValueError) as error:
@@ -104,20 +123,33 @@ class ToolboxClient:
     async def end(self) -> None:
         """End the toolbox and everything it started. Safe to call again."""
         self._gone = self._gone or "it was closed"
+        self._channel.close()
         await self._kill(self._process)
         if self._process.stdin is not None:
             self._process.stdin.close()
             with suppress(OSError):
                 await self._process.stdin.wait_closed()
 
-    async def _exchange(self, data: bytes) -> Frame:
+    async def _exchange(self, data: bytes, fds: Sequence[int]) -> Frame:
         writer, reader = self._process.stdin, self._process.stdout
         if writer is None or reader is None:
             raise EOFError("no pipe")
+        if fds:
+            socket.send_fds(self._channel, [b"\0"], fds)
         writer.write(data)
         await writer.drain()
         size = frames.length(await reader.readexactly(frames.HEADER_BYTES))
-        return frames.unpack(await reader.readexactly(size))
+        answer = frames.unpack(await reader.readexactly(size))
+        return {**answer, "descriptors": self._receive(answer.get("descriptors", 0))}
+
+    def _receive(self, count: int) -> list[int]:
+        """Descriptors that were given before the answer was; what is waited for is there."""
+        if not count:
+            return []
+        _, fds, _, _ = socket.recv_fds(self._channel, 1, count, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
+        for fd in fds:
+            os.set_inheritable(fd, False)
+        return fds
 
     async def _expect_ready(self) -> None:
         try:
@@ -142,10 +174,19 @@ def toolbox_package() -> Path:
     return package
 
 
-def toolbox_command(python: Path, folder: str, root: str, limits: Limits, tmpfs: Sequence[str] | None) -> list[str]:
+def toolbox_command(
+    python: Path, folder: str, root: str, limits: Limits, tmpfs: Sequence[str] | None, channel: int
+) -> list[str]:
     """How the toolbox is started: isolated, from the package in `folder`, for the workspace at `root`.
 
-    `tmpfs`: the folders of a sandbox that lie in memory; None says that there is no sandbox.
+    `tmpfs`: the folders of a sandbox that lie in memory; None says that there is no sandbox. `channel`: the descriptor
+    over which it is given and gives descriptors.
     """
-    options = {"root": root, "sandboxed": tmpfs is not None, "tmpfs": list(tmpfs or ()), **asdict(limits)}
+    options = {
+        "root": root,
+        "channel": channel,
+        "sandboxed": tmpfs is not None,
+        "tmpfs": list(tmpfs or ()),
+        **asdict(limits),
+    }
     return [str(python), *("-I", "-S", "-B", "-c"), _BOOT.format(folder=folder), json.dumps(options)]

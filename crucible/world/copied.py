@@ -9,6 +9,7 @@ import signal
 import sys
 from asyncio.subprocess import Process
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,9 @@ class CopyWorld(ToolboxWorld):
         await asyncio.to_thread(shutil.copytree, self.spec.snapshot.root, self._root, symlinks=True)
         for name in ("home", "tmp"):
             (folder / name).mkdir()
+        package, limits = str(toolbox_package().parent), self.spec.limits
         return await ToolboxClient.start(
-            toolbox_command(base_interpreter(), str(toolbox_package().parent), str(self._root), self.spec.limits, None),
+            partial(toolbox_command, base_interpreter(), package, str(self._root), limits, None),
             folder / "stderr",
             self._kill,
             env=self._environment(folder),

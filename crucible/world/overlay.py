@@ -8,13 +8,14 @@ import os
 import signal
 from asyncio.subprocess import Process
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from crucible.world.base import ToolboxWorld
 from crucible.world.change import read_overlay
 from crucible.world.client import ToolboxClient, toolbox_command, toolbox_package
 from crucible.world.python_env import PythonHome, base_folders, base_interpreter, own_python, user_python
-from crucible.world.sandbox import IN_MEMORY, OURS, WORKSPACE, Sandbox, descriptor_of, is_in_system
+from crucible.world.sandbox import IN_MEMORY, OURS, WORKSPACE, Sandbox, descriptor_of, shown_at_their_own
 from crucible.world.types import Change, SandboxMode, WorldSpec
 
 END_SECONDS = 10.0
@@ -39,10 +40,10 @@ class OverlayWorld(ToolboxWorld):
         sandbox.prepare()
         info = os.open(folder / "info", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         arguments = descriptor_of([*sandbox.arguments(), "--info-fd", str(info)])
-        command = toolbox_command(base_interpreter(), OURS, WORKSPACE, self.spec.limits, IN_MEMORY)
+        toolbox = partial(toolbox_command, base_interpreter(), OURS, WORKSPACE, self.spec.limits, IN_MEMORY)
         try:
             client = await ToolboxClient.start(
-                [str(self._bwrap), "--args", str(arguments), "--", *command],
+                lambda channel: [str(self._bwrap), "--args", str(arguments), "--", *toolbox(channel)],
                 folder / "stderr",
                 self._kill,
                 env={},  # bwrap's own environment could be read from inside
@@ -56,7 +57,6 @@ class OverlayWorld(ToolboxWorld):
 
     def _sandbox(self, folder: Path) -> Sandbox:
         home, seen_as = self._python()
-        shown = dict.fromkeys([*base_folders(), *home.base, *self.spec.toolchain])
         return Sandbox(
             lower=self.spec.snapshot.root,
             upper=folder / "upper",
@@ -64,7 +64,7 @@ class OverlayWorld(ToolboxWorld):
             etc=folder / "etc",
             protected=self.spec.protected,
             read_only=(
-                *((path, str(path)) for path in shown if not is_in_system(path)),
+                *shown_at_their_own([*base_folders(), *home.base, *self.spec.toolchain, *self.spec.shown]),
                 (home.folder, seen_as),
                 (toolbox_package(), f"{OURS}/toolbox"),
             ),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from crucible.errors import SandboxError
 from crucible.world.types import Limits
 
 WORKSPACE = "/workspace"
@@ -17,6 +18,7 @@ IN_MEMORY = ("/tmp", HOME, "/dev/shm")  # noqa: S108 (inside, and private)
 """Folders that lie in memory and that everything inside can write."""
 SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
 _USER_ID = "1000"
+_OWN_FOLDERS = (WORKSPACE, OURS, *IN_MEMORY, "/dev", "/proc", "/etc/passwd")
 _SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _ETC = (
     "alternatives",
@@ -145,6 +147,19 @@ def _system() -> Iterator[str]:
 def _binds(option: str, pairs: Iterable[tuple[Path, str]]) -> Iterator[str]:
     for source, seen_as in pairs:
         yield from (option, str(source), seen_as)
+
+
+def shown_at_their_own(paths: Iterable[Path]) -> list[tuple[Path, str]]:
+    """Host paths as `read_only` of a sandbox: each once, without what is visible in every sandbox or below another.
+
+    Raises SandboxError for one that would take the place of the sandbox's own folders, or be hidden by them.
+    """
+    wanted = dict.fromkeys(path.absolute() for path in paths)
+    for path in wanted:
+        if path.is_relative_to(WORKSPACE) or any(Path(own).is_relative_to(path) for own in _OWN_FOLDERS):
+            raise SandboxError(f"{path} cannot be shown in the sandbox, which has a place of its own there")
+    outer = [path for path in wanted if not is_in_system(path) and wanted.keys().isdisjoint(path.parents)]
+    return [(path, str(path)) for path in outer]
 
 
 def is_in_system(path: Path) -> bool:

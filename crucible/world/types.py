@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from asyncio import StreamReader, StreamWriter
 from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from socket import socket
 from typing import Any, Literal, Protocol
 
 ChangeStatus = Literal["add", "delete", "modify", "rename"]
@@ -146,11 +148,48 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Program:
+    """A program that runs beside the tools for as long as the world lives: a tool server, an agent.
+
+    It starts in the workspace with the world's environment and `env` on top. `files` are written before that, by their
+    path below the home folder. `stdin`: whether it gets one; else it reads the end of file at once.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    stdin: bool = True
+
+
+class Running(Protocol):
+    """A program that was started in a world. It ends with the world, whatever it does."""
+
+    @property
+    def reader(self) -> StreamReader:
+        """What it prints on standard output; at its end when the program and all that hold its output have ended."""
+
+    @property
+    def writer(self) -> StreamWriter:
+        """Its standard input."""
+
+    def said(self) -> str:
+        """The end of what it printed on standard error, up to 4,000 characters, without keys."""
+
+    async def exit_code(self) -> int | None:
+        """Its exit code, negative for a signal; None while it runs."""
+
+    async def stop(self) -> None:
+        """End it and what is in its session. Safe to call again."""
+
+
+@dataclass(frozen=True, slots=True)
 class WorldSpec:
     """How to make a world. `protected` are existing fixture paths (files or folders) that nothing inside can write.
 
-    `toolchain`: extra host folders, visible read-only at their own path. `python`: a virtual environment or prefix
-    that takes the place of Crucible's own small one (an interpreter and pytest).
+    `toolchain`: extra host folders, visible read-only at their own path, their programs on PATH; `shown`: the same
+    without PATH. `python`: a virtual environment or prefix that takes the place of Crucible's own small one (an
+    interpreter and pytest).
     """
 
     snapshot: Snapshot
@@ -158,6 +197,7 @@ class WorldSpec:
     network: bool = False
     limits: Limits = Limits()
     toolchain: tuple[Path, ...] = ()
+    shown: tuple[Path, ...] = ()
     python: Path | None = None
 
 
@@ -171,6 +211,21 @@ class World(Protocol):
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> ToolOutcome:
         """Run one built-in tool. A tool's own failure is an outcome; SandboxError means the world itself is gone."""
+
+    async def start(self, program: Program) -> Running:
+        """Start a program inside. Raises HarnessError when there is no such command, SandboxError when the world is gone.
+
+        It counts towards the world's limits, and is no survivor.
+        """
+
+    async def listen(self) -> tuple[socket, int]:
+        """A listening socket outside, and the port of 127.0.0.1 inside whose connections arrive at it.
+
+        The caller serves the socket and closes it.
+        """
+
+    async def dial(self, port: int) -> tuple[StreamReader, StreamWriter]:
+        """Connect to a port of 127.0.0.1 inside. Raises HarnessError when nothing listens there."""
 
     async def resolve(self, path: str) -> str:
         """The path with links followed as the kernel would, absolute, the workspace being /workspace in every mode.

@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from . import placing, search, shell
 from .files import ToolError, Workspace
 from .limits import Limits
+from .others import Others
 from .watch import LateError, Watch
 
 TYPE_CHECKING = False  # typing itself is slow to import, and this program starts once per attempt
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .frames import Frame
+    from .programs import Programs
 
 REQUIRED: dict[str, dict[str, type]] = {
     "read_file": {"path": str},
@@ -43,11 +45,13 @@ _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or 
 class Operations:
     """The workspace, its limits, and everything that can be asked of them."""
 
-    def __init__(self, root: str, limits: Limits, watch: Watch) -> None:
+    def __init__(self, root: str, limits: Limits, watch: Watch, channel: int) -> None:
         self._workspace = Workspace(root, output_bytes=limits.output_bytes)
         self._seconds = limits.call_seconds
         self._limits = limits
         self._watch = watch
+        self._channel = channel
+        self._programs: Programs | None = None
         self._written = 0
         self._is_full = False
         self._tools: dict[str, Callable[..., Frame]] = {
@@ -90,7 +94,8 @@ class Operations:
             if "tool" in request:
                 given = checked(request["tool"], arguments)
                 return self._tools[request["tool"]](**given)
-            return self._internal[request["operation"]](**arguments)
+            operation = request["operation"]
+            return (self._internal.get(operation) or self._beside().operations[operation])(**arguments)
         except (ToolError, LateError, OSError, ValueError, MemoryError, RecursionError) as error:
             return {"ok": False, "text": _told(error, arguments), "timed_out": isinstance(error, LateError)}
 
@@ -162,7 +167,18 @@ class Operations:
             raise ToolError("nothing was written")
 
     def _processes(self, most: int) -> Frame:
-        return {"names": self._watch.survivors(most)}
+        if self._programs is None:
+            return {"names": self._watch.survivors(most), "exit_codes": []}
+        names = self._watch.survivors(most, but=self._programs.pids())
+        return {"names": names, "exit_codes": self._programs.exit_codes()}
+
+    def _beside(self) -> Programs:
+        """What only a world that starts a program needs: it is slow to import."""
+        if self._programs is None:
+            from .programs import Programs
+
+            self._programs = Programs(self._channel, Others(sandboxed=self._limits.sandboxed))
+        return self._programs
 
     def _resolve(self, path: str) -> Frame:
         real = self._workspace.follow(path)

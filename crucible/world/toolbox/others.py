@@ -45,7 +45,11 @@ class Others:
         """Their numbers. Zombies have one too."""
         if self._all:
             return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]  # noqa: PTH208 (slow to import)
-        return list(_descendants(os.getpid()))
+        return list(descendants(os.getpid()))
+
+    def in_session(self, leader: int) -> list[int]:
+        """Those in the session that a process began, whether or not it is there itself. Zombies have one too."""
+        return [pid for pid in self.pids() if _session(pid) == leader]
 
     def end(self) -> None:
         """Kill every one. In a sandbox that is one act of the kernel, which nothing that forks can outrun."""
@@ -91,7 +95,8 @@ def _open_files(folder: bytes) -> Iterator[tuple[bytes, os.stat_result]]:
             continue  # closed meanwhile
 
 
-def _descendants(root: int) -> Iterator[int]:
+def descendants(root: int) -> Iterator[int]:
+    """The processes below one, zombies too."""
     waiting = [root]
     while waiting:
         tasks = b"/proc/%d/task" % waiting.pop()
@@ -99,6 +104,13 @@ def _descendants(root: int) -> Iterator[int]:
             children = [int(pid) for pid in _read(os.fsdecode(b"%b/%b/children" % (tasks, task))).split()]
             yield from children
             waiting += children
+
+
+def _session(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return None  # ended meanwhile
 
 
 def _names(folder: bytes) -> list[bytes]:

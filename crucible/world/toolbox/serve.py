@@ -31,7 +31,8 @@ def main() -> None:
     from .watch import Watch
 
     options = frames.unpack(sys.argv[1].encode())
-    root = options.pop("root")
+    root, channel = options.pop("root"), options.pop("channel")
+    os.set_inheritable(channel, False)
     limits = Limits(**options)
     limits.impose()
     if sys.platform == "linux":
@@ -39,11 +40,14 @@ def main() -> None:
     shell.prepare()
     watch = Watch(limits)
     watch.start()
-    operations = Operations(root, limits, watch)
+    operations = Operations(root, limits, watch, channel)
     os.chdir(root)
-    with os.fdopen(requests, "rb") as pipe:
-        while (request := _next(pipe)) is not None:
-            _send(results, frames.pack(operations.answer(request)))
+    try:
+        with os.fdopen(requests, "rb") as pipe:
+            while (request := _next(pipe)) is not None:
+                _send(results, frames.pack(operations.answer(request)))
+    finally:
+        watch.end()  # the harness is gone; a sandbox would end with this process, a copy would not
 
 
 def _private_pipe() -> tuple[int, int]:

@@ -12,11 +12,17 @@ import time
 
 from .text import Kept
 
+TYPE_CHECKING = False  # typing itself is slow to import, and this program starts once per attempt
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import ClassVar
+
 AFTER_EXIT = 0.25
 """Seconds an output may still flow once the shell has ended but something holds the pipe."""
 AFTER_TERM = 0.5
 """Seconds between SIGTERM and SIGKILL."""
 _CHUNK = 1 << 16
+_HANDLED = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
 
 
 class Ran:
@@ -64,11 +70,31 @@ def reap_strays() -> None:
         _Children.reap(0)
 
 
+class Child:
+    """A program that outlives the request that started it, and how it ended."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.exit_code: int | None = None
+
+
+def spawn(place: str, command: list[str], env: dict[str, str], streams: tuple[int | None, int, int]) -> Child:
+    """Start a program in a session of its own. `streams`: its input, or None for an empty one, output and errors."""
+    _Children.are_followed = True  # not reaped before it is known
+    try:
+        child = Child(_spawn(os.posix_spawn, place, command, env, streams))
+        _Children.lasting[child.pid] = child
+    finally:
+        _Children.are_followed = False
+    return child
+
+
 class _Children:
     """Reaps everything: as process 1 of a sandbox this process inherits all orphans."""
 
     wake = -1
     are_followed = False
+    lasting: ClassVar[dict[int, Child]] = {}
 
     @classmethod
     def clear_wake(cls) -> None:
@@ -78,8 +104,8 @@ class _Children:
         except BlockingIOError:
             pass
 
-    @staticmethod
-    def reap(wanted: int) -> int | None:
+    @classmethod
+    def reap(cls, wanted: int) -> int | None:
         """Reap what has ended; the wait status of `wanted` when it is among them."""
         found = None
         while True:
@@ -91,6 +117,8 @@ class _Children:
                 return found
             if pid == wanted:
                 found = status
+            elif pid in cls.lasting:
+                cls.lasting.pop(pid).exit_code = os.waitstatus_to_exitcode(status)
 
 
 class _Call:
@@ -171,19 +199,27 @@ class _Call:
 def _start(command: str, output: int, env: dict[str, str]) -> int:
     for shell in ("bash", "sh"):
         try:
-            return os.posix_spawnp(
-                shell,
-                [shell, "-c", command],
-                env,
-                file_actions=[
-                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                    (os.POSIX_SPAWN_DUP2, output, 1),
-                    (os.POSIX_SPAWN_DUP2, output, 2),
-                ],
-                setsid=True,
-                setsigmask=[],
-                setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],  # Python ignores these two; commands must not
-            )
+            return _spawn(os.posix_spawnp, shell, [shell, "-c", command], env, (None, output, output))
         except FileNotFoundError:
             continue
     raise FileNotFoundError("no shell here: neither bash nor sh is on PATH")
+
+
+def _spawn(
+    by: Callable[..., int], place: str, command: list[str], env: dict[str, str], streams: tuple[int | None, int, int]
+) -> int:
+    given, output, errors = streams
+    empty = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
+    return by(
+        place,
+        command,
+        env,
+        file_actions=[
+            empty if given is None else (os.POSIX_SPAWN_DUP2, given, 0),
+            (os.POSIX_SPAWN_DUP2, output, 1),
+            (os.POSIX_SPAWN_DUP2, errors, 2),
+        ],
+        setsid=True,
+        setsigmask=[],
+        setsigdef=_HANDLED,  # Python ignores SIGPIPE and SIGXFSZ, `nohup` SIGHUP, a shell's `&` SIGINT; commands must not
+    )

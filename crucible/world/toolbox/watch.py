@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 
 from . import shell
@@ -57,9 +57,14 @@ class Watch:
         hit, self._hit = self._hit, None
         return hit
 
-    def survivors(self, most: int) -> list[str]:
-        """Names of up to `most` processes that are alive."""
-        alive = (process.name for process in processes(self._others.pids()) if process.is_alive)
+    def end(self) -> None:
+        """End everything there is."""
+        self._others.end()
+
+    def survivors(self, most: int, but: Container[int] = ()) -> list[str]:
+        """Names of up to `most` processes that are alive, but for some."""
+        pids = [pid for pid in self._others.pids() if pid not in but]
+        alive = (process.name for process in processes(pids) if process.is_alive)
         return [name for name, _ in zip(alive, range(most), strict=False)]
 
     @contextmanager
