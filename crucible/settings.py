@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crucible.errors import ConfigError, nearest
 from crucible.redaction import guard_environment
+from crucible.servers import Server
 
 CONFIG_NAME = "crucible.toml"
 _ENVIRONMENT = {
@@ -59,6 +60,7 @@ class Settings(_Section):
     python: str | None = Field(default=None, description="Virtual environment that test commands run in.")
     toolchain: tuple[str, ...] = Field(default=(), description="Extra folders visible, read-only, in the sandbox.")
     models: dict[str, ModelSettings] = Field(default_factory=dict)
+    servers: dict[str, Server] = Field(default_factory=dict, description="Tool servers by the name that scenarios use.")
 
     def model(self, name: str) -> ModelSettings:
         """Settings of one model; the defaults when nothing is said of it."""
@@ -84,6 +86,7 @@ def load_settings(bench: Path, **flags: Any) -> Settings:
     except ValidationError as error:
         raise ConfigError("\n".join(_explain(path, e) for e in error.errors())) from None
     guard_environment(said.api_key_env for said in settings.models.values() if said.api_key_env)
+    guard_environment(name for server in settings.servers.values() for name in server.env_from)
     return settings
 
 
@@ -97,7 +100,8 @@ def _read(path: Path) -> dict[str, Any]:
 def _explain(path: Path, error: Any) -> str:
     key = ".".join(map(str, error["loc"]))
     if error["type"] == "extra_forbidden":
-        known = ModelSettings.model_fields if error["loc"][0] == "models" else Settings.model_fields
+        sections: dict[Any, Any] = {"models": ModelSettings, "servers": Server}
+        known = sections.get(error["loc"][0], Settings).model_fields
         return f"{path}:{_line(path, key)}: unknown key {key!r}{nearest(str(error['loc'][-1]), known)}"
     if key.endswith("api_key_env"):
         # What stands there may be the key itself.

@@ -5,20 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event, inspect, text
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy import Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
 
 from crucible.errors import StoreError
 
-HEAD = "0002"
+HEAD = "0003"
 """Newest migration; a store that is at this one is opened without loading alembic."""
 BUSY_SECONDS = 30
 
 
 def open_engine(where: str | Path) -> Engine:
     """An engine on a SQLite path or a database URL, at the newest version. Raises StoreError."""
-    url = str(where) if "://" in str(where) else f"sqlite:///{_prepared(Path(where))}"
-    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS} if url.startswith("sqlite") else {})
+    engine = _engine(where)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _on_connect)
         event.listen(engine, "begin", _on_begin)
@@ -27,11 +26,37 @@ def open_engine(where: str | Path) -> Engine:
             _migrate(engine)
     except (OperationalError, DatabaseError) as error:
         engine.dispose()
-        raise StoreError(f"{where}: cannot be used as a store: {error.orig}", hint=_hint(error)) from error
+        raise StoreError(f"{as_shown(where)}: cannot be used as a store: {error.orig}", hint=_hint(error)) from error
     except StoreError:
         engine.dispose()
         raise
     return engine
+
+
+def as_shown(where: str | Path) -> str:
+    """A path or URL of a store as people may see it: without its password."""
+    scheme, is_url, _ = str(where).partition("://")
+    if not is_url:
+        return str(where)
+    try:
+        url = make_url(str(where))
+    except (ArgumentError, ValueError):
+        return f"{scheme}://..."
+    query = {key: "..." if "pass" in key.lower() else value for key, value in url.query.items()}
+    return url.set(query=query).render_as_string(hide_password=True)
+
+
+def _engine(where: str | Path) -> Engine:
+    url = str(where) if "://" in str(where) else f"sqlite:///{_prepared(Path(where))}"
+    try:
+        return create_engine(url, connect_args={"timeout": BUSY_SECONDS} if url.startswith("sqlite") else {})
+    except ModuleNotFoundError as error:
+        hint = f"install it beside Crucible: pip install {error.name}"
+        raise StoreError(f"{as_shown(where)}: needs the Python package {error.name}", hint=hint) from error
+    except (ArgumentError, ValueError) as error:
+        hint = "a file, or a URL such as postgresql+psycopg://user@host/name"
+        # What SQLAlchemy says may quote the URL.
+        raise StoreError(f"{as_shown(where)}: is no address of a database", hint=hint) from error
 
 
 def _prepared(path: Path) -> Path:

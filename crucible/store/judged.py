@@ -59,7 +59,7 @@ class ScoreRow(SQLModel, table=True):
 class TotalRow(SQLModel, table=True):
     """The weighted total of one attempt under one judge version. `value` is NULL while a dimension is missing.
 
-    Scenario, arm, model and rehearsal are the attempt's own, copied when the row is added and never changed after,
+    Scenario, arm, model, setup and rehearsal are the attempt's own, copied when the row is added and never changed after,
     as the attempt is final: the leaderboard then reads two covering indexes and joins nothing.
     """
 
@@ -76,12 +76,13 @@ class TotalRow(SQLModel, table=True):
     scenario_hash: str = Field(default="", sa_column_kwargs={"server_default": ""})
     arm: str = ""
     model: str = ""
+    setup: str = Field(default="", sa_column_kwargs={"server_default": ""})
     rehearsal: bool = False
     __table_args__ = (
         Index("total_latest", "attempt_id", "seq"),
         Index(
             "total_leaderboard",
-            *("rehearsal", "scenario", "scenario_hash", "arm", "model", "attempt_id", "seq", "value"),
+            *("rehearsal", "scenario", "scenario_hash", "arm", "model", "setup", "attempt_id", "seq", "value"),
         ),
     )
 

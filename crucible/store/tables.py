@@ -16,6 +16,7 @@ __all__ = [
     "AttemptRow",
     "ChangedFileRow",
     "EventRow",
+    "FirstRequestRow",
     "FlagRow",
     "JudgeRow",
     "JudgementRow",
@@ -77,7 +78,9 @@ class RunRow(SQLModel, table=True):
 
     Declared before the first attempt: `primary_metric` (pass_rate or score) is what the verdict is about, `margin` (a share
     of attempts, or score points) what counts as equivalent, `sequential` whether the run may stop before `blocks` is
-    reached. `kind` is comparison, or aa for an arm against itself; `suite` names the nightly suite a run belongs to.
+    reached. `kind` is comparison, aa for an arm against itself, or control for one attempt that only shows that the
+    treatment can be used; `suite` names the nightly suite a run belongs to. `tools` are tool servers that others were put
+    in the place of, by name.
     """
 
     __tablename__ = "run"
@@ -102,6 +105,7 @@ class RunRow(SQLModel, table=True):
     margin: float = Field(default=0.10, sa_column_kwargs={"server_default": "0.1"})
     sequential: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     suite: str | None = Field(default=None, index=True)
+    tools: dict[str, str] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False, server_default="{}"))
 
 
 class PlannedRow(SQLModel, table=True):
@@ -122,6 +126,9 @@ class AttemptRow(SQLModel, table=True):
     """One arm, once, on one scenario. `ending` is NULL while it runs; `counted` only when it is final.
 
     A row that does not count is followed by another with the next `retry`; the highest retry stands.
+    `setup`: what was run otherwise than the scenario says, empty for nothing; attempts with different ones are never
+    pooled. `agent`: name and version of the agent CLI, NULL for the built-in loop. `servers`: what each tool server
+    really was, by the name that the arm has for it.
     """
 
     __tablename__ = "attempt"
@@ -167,11 +174,14 @@ class AttemptRow(SQLModel, table=True):
     textual: float | None = None
     similarity_reasons: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     size_ratio: float | None = None
+    setup: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    agent: str | None = None
+    servers: dict[str, str] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False, server_default="{}"))
     __table_args__ = (
         UniqueConstraint("run_id", "scenario_hash", "arm", "block", "retry"),
         Index(
             "attempt_leaderboard",
-            *("rehearsal", "scenario", "scenario_hash", "arm", "model"),
+            *("rehearsal", "scenario", "scenario_hash", "arm", "model", "setup"),
             *("counted", "passed", "cost_usd", "tokens", "seconds"),
         ),
     )
@@ -209,6 +219,14 @@ class LookRow(SQLModel, table=True):
     boundary: float | None
     decision: str
     at: str
+
+
+class FirstRequestRow(SQLModel, table=True):
+    """What an arm was first asked, named by its content: the JSON text of everything that could set two arms apart."""
+
+    __tablename__ = "first_request"
+    sha256: str = Field(primary_key=True)
+    data: str
 
 
 class EventRow(SQLModel, table=True):

@@ -21,14 +21,34 @@ class _Event(BaseModel):
     turn: int = Field(ge=0, description="Turn the event belongs to; 0 is before the first model call.")
 
 
+class Equipped(_Event):
+    """What an arm brought was started: its tool servers, its agent CLI."""
+
+    kind: Literal["equipped"] = "equipped"
+    servers: dict[str, str] = Field(
+        default_factory=dict, description="What each server really is (name, version), by the name the arm has for it."
+    )
+    offered: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="Names of the tools offered of each server, as the model sees them."
+    )
+    agent: str | None = Field(
+        default=None, description="Name and version of the agent CLI; None for the built-in loop."
+    )
+    seconds: float = Field(description="What starting them took; not charged to the attempt.")
+
+
 class Started(_Event):
-    """The world is open and the first request is about to be made."""
+    """The world is open and the first request is about to be made.
+
+    `opening` is the whole of what could set two arms apart; it is stored once, by `first_request_sha256`, not in the event.
+    """
 
     kind: Literal["started"] = "started"
     system_prompt: str
     task: str
     tools: tuple[str, ...]
     first_request_sha256: str
+    opening: dict[str, Any] | None = Field(default=None, exclude=True)
 
 
 class Replied(_Event):
@@ -104,7 +124,7 @@ class Ended(_Event):
     detail: str
 
 
-Event = Annotated[Started | Replied | Decided | Answered | Noted | Ended, Field(discriminator="kind")]
+Event = Annotated[Equipped | Started | Replied | Decided | Answered | Noted | Ended, Field(discriminator="kind")]
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
