@@ -52,16 +52,27 @@ def as_provider_error(error: BaseException, model: str) -> ProviderError:
     chain = list(_chain(error))
     response = _response(chain)
     status = None if response is None else int(response.status_code)
-    kind = _kind(chain, status)
-    shown = f" (HTTP {status})" if status else ""
-    detail = _detail(chain)
-    return ProviderError(
-        f"{model}: {_WORDS[kind]}{shown}" + (f": {detail}" if detail else ""),
-        kind=kind,
-        status=status,
-        retry_after=None if response is None else retry_after(response.headers, datetime.now(UTC)),
-        hint=_hint(kind, status, model),
-    )
+    wait = None if response is None else retry_after(response.headers, datetime.now(UTC))
+    return _error(model, _kind(chain, status), status, _detail(chain), wait)
+
+
+def http_error(model: str, status: int, words: str, asked_to_wait: float | None = None) -> ProviderError:
+    """The ProviderError for an HTTP answer of `status` that is no reply and says `words`; litellm is not needed."""
+    kind = _kind_of_status(status)
+    if status in (400, 413, 422) and _TOO_LONG.search(words):
+        kind = "context"
+    if status == 429 and "insufficient_quota" in words:
+        kind = "auth"
+    return _error(model, kind, status, _first_line(words), asked_to_wait)
+
+
+def broken_off(model: str, error: BaseException | str) -> ProviderError:
+    """The ProviderError for a connection that failed, or for a reply that broke off, for the reason given."""
+    chain = [error] if isinstance(error, str) else list(_chain(error))
+    refusal = next((one for one in chain if isinstance(one, BaseException) and _is_refusal(one)), None)
+    timed_out = any(isinstance(one, TimeoutError) for one in chain)
+    kind = "refused" if refusal else "timeout" if timed_out else "server"
+    return _error(model, kind, None, _first_line(str(refusal or chain[0])))
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -75,6 +86,17 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     said = headers.get("retry-after")
     seconds = _seconds(said)
     return seconds if seconds is not None or said is None else _until(said, now)
+
+
+def _error(model: str, kind: str, status: int | None, detail: str, asked_to_wait: float | None = None) -> ProviderError:
+    shown = f" (HTTP {status})" if status else ""
+    return ProviderError(
+        f"{model}: {_WORDS[kind]}{shown}" + (f": {detail}" if detail else ""),
+        kind=kind,
+        status=status,
+        retry_after=asked_to_wait,
+        hint=_hint(kind, status, model),
+    )
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -135,7 +157,11 @@ def _is_refusal(error: BaseException) -> bool:
 def _detail(chain: list[BaseException]) -> str:
     refusal = next((one for one in chain if _is_refusal(one)), None)
     text = _PREFIX.sub("", str(refusal or chain[0]))
-    text = redact(_SUFFIX.sub("", _message_in(text) or text))
+    return _first_line(_SUFFIX.sub("", _message_in(text) or text))
+
+
+def _first_line(text: str) -> str:
+    text = redact(text)
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= _TEXT_CAP else f"{line[:_TEXT_CAP]}..."
 
