@@ -1,0 +1,114 @@
+"""Tool servers are started once before anything is spent; and a run whose servers stop starting stops, both arms alike."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crucible.errors import PreflightError
+from crucible.llm.loopback import Answer, Counts, LoopbackServer, Text
+from crucible.runner.command import Options, choose, resume, start
+from crucible.runner.equip import check_equipment
+from crucible.runner.run import Result
+from crucible.settings import Settings, load_settings
+from crucible.store import queries
+from crucible.store.writes import Store
+
+SERVER = Path(__file__).parent / "servers" / "ctx_standin.py"
+USAGE = Counts(prompt_tokens=100, completion_tokens=10)
+
+
+def done(_: dict[str, Any]) -> Answer:
+    return Text("Done.", usage=USAGE)
+
+
+def equip(bench: Path, command: str) -> Settings:
+    """The treated arm of the starter scenario gets the server `notes`, which this shell command starts."""
+    scenario = bench / "scenarios" / "first-bug.md"
+    text = scenario.read_text("utf-8")
+    if "extra_tools" not in text:
+        scenario.write_text(text.replace("  - id: careful\n", "  - id: careful\n    extra_tools: [notes]\n"), "utf-8")
+    config = bench / "crucible.toml"
+    kept = config.read_text().partition("[servers")[0]
+    config.write_text(
+        f'{kept}[servers.notes]\ncommand = "sh"\nargs = ["-c", {command!r}]\nfolders = ["{SERVER.parent}"]\n'
+        "start_seconds = 20.0\n"
+    )
+    return load_settings(bench)
+
+
+def model(bench: Path, server: LoopbackServer) -> None:
+    with (bench / "crucible.toml").open("a") as config:
+        config.write(f'[models."openai/solver"]\napi_base = "{server.base_url}"\n')
+
+
+STARTS = f"exec python3 {SERVER} --namespace n"
+OPTIONS = Options(
+    ("first-bug",), blocks=2, seed=3, judge="facts", models={"careful": "openai/solver", "baseline": "openai/solver"}
+)
+
+
+def preflight(bench: Path, settings: Settings) -> list[str]:
+    said: list[str] = []
+    chosen = choose(bench, OPTIONS, settings, lambda _: None)
+    asyncio.run(check_equipment(bench, chosen, settings, said.append))
+    return said
+
+
+@pytest.mark.slow
+def test_what_each_server_is_and_costs_is_said_before_the_run(bench: Path) -> None:
+    with LoopbackServer({"solver": done}) as server:
+        model(bench, server)
+        said = preflight(bench, equip(bench, STARTS))
+        assert [] == server.requests, "no model was asked"
+    (line,) = said
+    assert line.startswith("notes: sh -c exec python3 ")
+    assert ", 12 tools, " in line
+    assert " KB of schemas, started in " in line
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("echo the index is broken >&2; exit 7", "the index is broken"),
+        ("exec python3 -c 'import no_such_module'", "no_such_module"),
+        ("exec no-such-program", "no-such-program"),
+    ],
+)
+def test_a_server_that_does_not_start_ends_it_before_anything_is_spent(bench: Path, command: str, why: str) -> None:
+    with LoopbackServer({"solver": done}) as server:
+        model(bench, server)
+        with pytest.raises(PreflightError, match=why) as refused:
+            preflight(bench, equip(bench, command))
+        assert [] == server.requests, "no model was asked"
+    assert refused.value.message.startswith("first-bug, careful: tool server notes")
+    assert refused.value.hint == "look closer: crucible tools check notes"
+
+
+@pytest.mark.slow
+def test_a_run_whose_server_stops_starting_stops_and_can_go_on(bench: Path) -> None:
+    with LoopbackServer({"solver": done}) as server, Store(bench / "results" / "crucible.db") as store:
+        model(bench, server)
+        result = made(bench, equip(bench, "echo gone away >&2; exit 7"), store)
+        assert "first-bug, careful: tool server notes" in (result.stopped or "")
+        assert ("stopped", 3) == (result.status, asked_in_vain(store, result))
+        assert len(server.requests) <= 1, "at most one attempt of the other arm, if its turn came first"
+        gone_on = asyncio.run(resume(bench, result.run_id, equip(bench, STARTS), store, lambda _: None, None))
+        assert (None, "done") == (gone_on.stopped, gone_on.status)
+        (listed,) = queries.runs(store)
+        assert (4, 4) == (listed[2], listed[3])
+
+
+def made(bench: Path, settings: Settings, store: Store) -> Result:
+    chosen = choose(bench, OPTIONS, settings, lambda _: None)
+    return asyncio.run(start(bench, chosen, settings, store, lambda _: None, None))
+
+
+def asked_in_vain(store: Store, result: Result) -> int:
+    """Attempts of the run that do not count."""
+    records = [queries.attempt_record(store, attempt_id) for attempt_id in result.made]
+    return sum(not record.attempt.counted for record in records if record is not None)
