@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,13 @@ def test_a_new_bench_validates_and_rehearses_and_is_shown(here: Path, capfd: pyt
     assert 0 == run_app(["validate"])
     assert "ok    first-bug: unfixed red (1 failing), reference green (6 tests" in capfd.readouterr().out
     assert 0 == run_app(["run", "first-bug", "--rehearse", "--blocks", "1", "--json"])
-    (comparison,) = json.loads(capfd.readouterr().out)
+    made = json.loads(capfd.readouterr().out)
+    (comparison,) = made["comparisons"]
     assert [1, 1] == [arm["counted"] for arm in comparison["arms"]]
+    assert {"not tested"} == {claim["verdict"]["word"] for claim in made["claims"]}
+    for again in (["compare", "1"], ["show", "run:1"]):
+        assert 0 == run_app([*again, "--json"])
+        assert made == json.loads(capfd.readouterr().out)
     assert 0 == run_app(["runs"])
     assert "rehearsal" in capfd.readouterr().out
     assert 0 == run_app(["show", "run:1"])
@@ -100,15 +106,17 @@ def test_a_wrong_scenario_is_listed_with_every_problem(here: Path, capfd: pytest
     assert 2 == run_app(["run", "first-bug", "--rehearse"])
 
 
-def test_tool_servers_that_are_not_configured_stop_a_real_run_before_it_spends(
-    here: Path, capfd: pytest.CaptureFixture[str]
+def test_tool_servers_that_are_not_there_stop_a_real_run_before_it_spends(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PATH", os.defpath)
     file = here / "scenarios" / "first-bug.md"
     text = file.read_text()
     file.write_text(text.replace("  - id: baseline\n", "    extra_tools: [asd]\n  - id: baseline\n", 1))
     assert 2 == run_app(["run", "first-bug"])
     said = capfd.readouterr().err
-    assert "tool server 'asd' is not configured" in said
+    assert "tool server 'asd' is not installed" in said
+    assert "--tools asd=code-graph" in said
     assert "--without-extra-tools" in said
 
 
