@@ -7,12 +7,13 @@
     |   |-- PatchError                    2  change REFERENCE_FIX.md; carries file and line
     |   |-- ReadError                     2  name the format of a foreign transcript
     |   `-- PreflightError                2  supply what the check before spending found missing (a key, a price, a server)
+    |-- NotSeenFailingError               4  run `crucible repro` on the code that fails, or accept it with --unproven
     |-- AttemptError                      5  nothing: the attempt does not count and is run again; carries its cause
     |   |-- ProviderError                 5  wait, or look at the provider's answer it quotes
     |   |-- HarnessError                  5  run `crucible doctor`
     |   |   `-- SandboxError              5  run `crucible doctor`
     |   `-- FixtureError                  5  run `crucible validate`
-    `-- StoreError                        5  free, upgrade or point at another store
+    `-- StoreError                        5  free, upgrade or point at another store, or folder of results
 
 An agent that fails is not an error: it is an outcome. A score that could not be given is not an error
 either: it is `NotScored`, a value.
@@ -117,6 +118,12 @@ class PatchError(UsageError):
         super().__init__(str(self.problem), hint=hint)
 
 
+class NotSeenFailingError(CrucibleError):
+    """A frozen failure was never seen failing as it is now: its greens would count for nothing."""
+
+    exit_code = ExitCode.NOT_SEEN_FAILING
+
+
 class AttemptError(CrucibleError):
     """An attempt that does not count for either arm."""
 
@@ -173,7 +180,7 @@ class FixtureError(AttemptError):
 
 
 class StoreError(CrucibleError):
-    """The store cannot be opened, is of a newer version, or is held by another process."""
+    """The store cannot be opened, is of a newer version, or is held by another process; or results cannot be written."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

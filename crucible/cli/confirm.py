@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crucible.cli import failing
-from crucible.cli.console import note, print_json
+from crucible.cli.console import note
 from crucible.cli.context import Context
-from crucible.errors import ExitCode, UsageError
+from crucible.errors import UsageError
+
+if TYPE_CHECKING:
+    from crucible.runner.failures.confirm import Confirmation
 
 
 def register(app: typer.Typer) -> None:
@@ -52,14 +55,12 @@ def confirm_command(
     Exit 0 confirmed, 1 refuted, 2 usage, 3 inconclusive (limits came first), 4 never seen failing.
     Without --agent or --model, the command that was seen failing is run.
     """
-    from crucible.report.confirmation import junit_xml, markdown_text
     from crucible.report.failures import confirm_lines, confirm_plan_lines
-    from crucible.runner.failures.choose import Asked, limits_of, make_subject, within
-    from crucible.runner.failures.confirm import confirm, plan_confirm
-    from crucible.runner.failures.frozen import load_frozen
+    from crucible.runner.failures.choose import Asked, limits_of, make_subject
+    from crucible.runner.failures.confirm import confirm
+    from crucible.runner.failures.planned import plan_confirm
     from crucible.runner.failures.sidecar import read_seen
     from crucible.runner.failures.teeth import teeth_warnings
-    from crucible.scenario.catalog import find_failure
 
     chosen: Context = context.obj
     bench, settings = failing.bench_of(chosen), failing.settings_of(chosen)
@@ -77,7 +78,7 @@ def confirm_command(
         total_usd=max_cost,
         total_seconds=max_seconds,
     )
-    frozen = within(load_frozen(find_failure(bench, file), bench), asked)
+    frozen = failing.frozen_of(bench, file, asked)
     seen = read_seen(frozen.failure, bench)
     plan = plan_confirm(frozen, seen, runs, _risk(tolerance), unproven=unproven)
     subject = make_subject(frozen, asked.or_as_seen(seen), settings, Path.cwd())
@@ -85,22 +86,12 @@ def confirm_command(
     for line in (*confirm_plan_lines(frozen, plan), *teeth_warnings(frozen)):
         note(line)
     results, folder = bench / "results", Path.cwd()
-    try:
-        found = failing.run_to_end(
-            lambda: confirm(frozen, subject, plan, limits, results=results, folder=folder, watch=failing.tell)
-        )
-    except KeyboardInterrupt:
-        note(f"stopped; the runs that had ended are in {chosen.shown(results / 'failures')}")
-        return int(ExitCode.INTERRUPTED)
-    for path, text in ((junit, junit_xml), (markdown, markdown_text)):
-        if path is not None:
-            _write(path, text(found))
-    if as_json:
-        print_json(found.as_dict())
-    else:
-        for line in confirm_lines(found, chosen.shown):
-            typer.echo(line)
-    return int(found.exit_code)
+    found = failing.run_to_end(
+        lambda: confirm(frozen, subject, plan, limits, results=results, folder=folder, watch=failing.tell),
+        kept=chosen.shown(results / "failures"),
+    )
+    _write_reports(found, junit, markdown)
+    return failing.show(found, confirm_lines(found, chosen.shown), as_json=as_json)
 
 
 def _risk(text: str | None) -> Fraction | None:
@@ -110,6 +101,17 @@ def _risk(text: str | None) -> Fraction | None:
         return None if text is None else as_tolerance("--tolerance", text)
     except ValueError as error:
         raise UsageError(str(error), hint="a tolerance such as 0.05") from None
+
+
+def _write_reports(found: Confirmation, junit: Path | None, markdown: Path | None) -> None:
+    if junit is None and markdown is None:
+        return
+    from crucible.report.confirmation import junit_xml, markdown_text
+
+    if junit is not None:
+        _write(junit, junit_xml(found))
+    if markdown is not None:
+        _write(markdown, markdown_text(found))
 
 
 def _write(path: Path, text: str) -> None:

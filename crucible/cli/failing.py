@@ -1,23 +1,40 @@
-"""What `repro` and `confirm` share: the options that say who is run, and watching the runs."""
+"""What the commands of frozen failures share: the options that say who is run, watching the runs, and how they end."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 import typer
 
-from crucible.cli.console import note
+from crucible.cli.console import note, print_json
 from crucible.cli.context import Context
-from crucible.errors import UsageError
+from crucible.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from crucible.runner.failures.choose import Asked
+    from crucible.runner.failures.frozen import Frozen
     from crucible.runner.failures.made import Made
     from crucible.settings import Settings
 
 Found = TypeVar("Found")
+
+
+class Shown(Protocol):
+    """What a command found."""
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """What the process ends with."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A frozen failure: its name, or its file.")]
 Agent = Annotated[
@@ -78,20 +95,66 @@ def settings_of(context: Context) -> Settings:
     return load_settings(bench_of(context))
 
 
+def frozen_of(bench: Path, file: str, asked: Asked) -> Frozen:
+    """The frozen failure of that name, under the limits of one run that were asked for."""
+    from crucible.runner.failures.choose import within
+    from crucible.runner.failures.frozen import load_frozen
+    from crucible.scenario.catalog import find_failure
+
+    return within(load_frozen(find_failure(bench, file), bench), asked)
+
+
+def show(found: Shown, lines: Iterable[str], *, as_json: bool) -> int:
+    """Print what was found, as JSON or as lines; its exit code."""
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        for line in lines:
+            typer.echo(line)
+    return int(found.exit_code)
+
+
 def tell(made: Made) -> None:
     """One run, as it ends."""
     note(f"  run {made.number:>3}: {made.colour.value:<7} {made.line}")
 
 
-def run_to_end(work: Callable[[], Coroutine[Any, Any, Found]]) -> Found:
-    """Do the work in an event loop of its own, and give back the connections that models keep open."""
+def run_to_end(work: Callable[[], Coroutine[Any, Any, Found]], kept: str | None = None) -> Found:
+    """Do the work in an event loop of its own, and give back the connections that models keep open.
+
+    Ctrl-C, and whatever else asks the process to end, ends what was started and exits with 130; `kept` says where the
+    runs are that had ended.
+    """
+    import asyncio
 
     async def all_of_it() -> Found:
-        from crucible.runner.models import close_models
-
         try:
             return await work()
         finally:
-            await close_models()
+            if "crucible.llm.client" in sys.modules:
+                from crucible.runner.models import close_models
 
-    return asyncio.run(all_of_it())
+                await close_models()
+
+    try:
+        with _ended_like_ctrl_c():
+            return asyncio.run(all_of_it())
+    except KeyboardInterrupt:
+        note(f"stopped; the runs that had ended are in {kept}" if kept else "stopped")
+        raise typer.Exit(int(ExitCode.INTERRUPTED)) from None
+
+
+@contextmanager
+def _ended_like_ctrl_c() -> Iterator[None]:
+    """A CI job that is cancelled sends SIGTERM, a closed terminal SIGHUP: agents must not go on, and spend, without us."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_DFL]
+    for one in asked:
+        signal.signal(one, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        for one in asked:
+            signal.signal(one, signal.SIG_DFL)

@@ -26,6 +26,9 @@ def floor_command(
     most: Annotated[
         int, typer.Option(min=1, metavar="RUNS", help="More runs than this are too many to confirm cheaply.")
     ] = 100,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.0, metavar="SECONDS", help="What one run takes: say what all of them do.")
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the arithmetic: listed, by formula, by dice.")
     ] = False,
@@ -40,7 +43,7 @@ def floor_command(
     if as_json:
         print_json(found.as_dict())
         return int(ExitCode.DONE)
-    for line in floor_lines(found, most):
+    for line in floor_lines(found, most, seconds):
         typer.echo(line)
     for line in ["", *explained(found, seed)] if explain else []:
         typer.echo(line)

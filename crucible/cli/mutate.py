@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crucible.cli import failing
-from crucible.cli.console import note, print_json
+from crucible.cli.console import note
 from crucible.cli.context import Context
-from crucible.errors import ExitCode, UsageError
+from crucible.errors import UsageError
 
 if TYPE_CHECKING:
     from crucible.runner.failures.choose import Asked
@@ -45,30 +45,20 @@ def mutate_command(
     Exit 0, 1 when the scenario is toothless (no harmful change is noticed), 2 when the run is not green to begin with.
     Without --transcript, --agent or --model, the command that was seen failing is run, once.
     """
-    from crucible.runner.failures.choose import Asked, within
-    from crucible.runner.failures.frozen import load_frozen
+    from crucible.runner.failures.choose import Asked
     from crucible.runner.failures.sidecar import read_seen
     from crucible.runner.failures.teeth import try_teeth
-    from crucible.scenario.catalog import find_failure
 
     chosen: Context = context.obj
     bench = failing.bench_of(chosen)
     asked = Asked(agent=agent, format=format_, model=model, seconds=timeout)
-    frozen = within(load_frozen(find_failure(bench, file), bench), asked)
+    frozen = failing.frozen_of(bench, file, asked)
     if transcript is not None and (agent or model):
         raise UsageError("--transcript is a run that was made, --agent and --model make one: give one of them")
-    try:
-        seen = asked.or_as_seen(read_seen(frozen.failure, bench))
-        played = _kept(transcript, format_) if transcript else _made(chosen, frozen, seen)
-    except KeyboardInterrupt:
-        return int(ExitCode.INTERRUPTED)
+    seen = asked.or_as_seen(read_seen(frozen.failure, bench))
+    played = _kept(transcript, format_) if transcript else _made(chosen, frozen, seen)
     found = try_teeth(frozen, played)
-    if as_json:
-        print_json(found.as_dict())
-    else:
-        for line in teeth_lines(found):
-            typer.echo(line)
-    return int(found.exit_code)
+    return failing.show(found, teeth_lines(found), as_json=as_json)
 
 
 def _made(chosen: Context, frozen: Frozen, asked: Asked) -> Played:

@@ -98,13 +98,14 @@ def _checked(chosen: Context, check: Path, sources: list[Source]) -> Path:
 
 def _written(chosen: Context, model: str, name: str | None, sources: list[Source]) -> Path:
     from crucible.runner.failures.author import draft, free_path, write_new
-    from crucible.runner.models import check_models, make_model
+    from crucible.runner.failures.choose import check_model
+    from crucible.runner.models import make_model
     from crucible.scenario.failure import load_failure
 
     bench, settings = failing.bench_of(chosen), failing.settings_of(chosen)
     if name is not None:
         free_path(bench, name, exactly=True)
-    check_models([model], settings)
+    check_model(model, settings)
     made = failing.run_to_end(lambda: draft(make_model(model, settings), sources[0], sources, name))
     note(f"{model}: asked {made.asked} of at most 2 times, {_cost(made)}")
     _refuse_copies(made.copies, "nothing was written, and the reply is not kept")

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from crucible.cli import failing
-from crucible.cli.console import note, print_json
+from crucible.cli.console import note
 from crucible.cli.context import Context
-from crucible.errors import ExitCode
 
 
 def register(app: typer.Typer) -> None:
@@ -44,10 +43,8 @@ def repro_command(
     Exit 0 when it was seen (FILE.seen.json is written, to be committed), 4 when it was not, 3 when limits came first.
     """
     from crucible.report.failures import plan_line, repro_lines
-    from crucible.runner.failures.choose import Asked, limits_of, make_subject, within
-    from crucible.runner.failures.frozen import load_frozen
+    from crucible.runner.failures.choose import Asked, limits_of, make_subject
     from crucible.runner.failures.repro import plan_repro, repro
-    from crucible.scenario.catalog import find_failure
 
     chosen: Context = context.obj
     bench, settings = failing.bench_of(chosen), failing.settings_of(chosen)
@@ -65,24 +62,16 @@ def repro_command(
         total_usd=max_cost,
         total_seconds=max_seconds,
     )
-    frozen = within(load_frozen(find_failure(bench, file), bench), asked)
+    frozen = failing.frozen_of(bench, file, asked)
     plan = plan_repro(frozen, runs)
     subject = make_subject(frozen, asked, settings, Path.cwd())
     limits = limits_of(frozen, asked, subject)
     note(plan_line(frozen, plan))
     results, folder = bench / "results", Path.cwd()
-    try:
-        found = failing.run_to_end(
-            lambda: repro(
-                frozen, subject, plan, limits, results=results, folder=folder, format=asked.format, watch=failing.tell
-            )
-        )
-    except KeyboardInterrupt:
-        note(f"stopped; the runs that had ended are in {chosen.shown(results / 'failures')}")
-        return int(ExitCode.INTERRUPTED)
-    if as_json:
-        print_json(found.as_dict())
-    else:
-        for line in repro_lines(found, chosen.shown):
-            typer.echo(line)
-    return int(found.exit_code)
+    found = failing.run_to_end(
+        lambda: repro(
+            frozen, subject, plan, limits, results=results, folder=folder, format=asked.format, watch=failing.tell
+        ),
+        kept=chosen.shown(results / "failures"),
+    )
+    return failing.show(found, repro_lines(found, chosen.shown), as_json=as_json)

@@ -7,9 +7,11 @@ from difflib import unified_diff
 from fractions import Fraction
 from pathlib import Path
 
-from crucible.runner.failures.confirm import Confirmation, ConfirmPlan, Verdict
+from crucible.report.floor import runs_of
+from crucible.runner.failures.confirm import Confirmation, Verdict
 from crucible.runner.failures.frozen import Frozen
 from crucible.runner.failures.made import Colour, Made, one_line
+from crucible.runner.failures.planned import ConfirmPlan
 from crucible.runner.failures.repro import Repro, ReproPlan
 from crucible.scoring.trajectory.expected import show_call
 
@@ -33,7 +35,7 @@ def plan_line(frozen: Frozen, plan: ReproPlan) -> str:
     """What `repro` is about to do."""
     name = frozen.failure.slug
     if plan.counting:
-        return f"{name}: {plan.runs} runs, all of them counted"
+        return f"{name}: {runs_of(plan.runs)}, all of them counted"
     return (
         f"{name}: until it fails, at most {plan.runs} runs: at {frozen.failure.report} "
         f"they would show it {percent(plan.chance or 0)} of the time"
@@ -48,7 +50,7 @@ def repro_lines(found: Repro, shown: Shown) -> Iterator[str]:
         yield f"  {found.seen.verdict}"
         yield f"recorded in {shown(found.frozen.failure.seen_path)}: commit it beside the scenario"
         if found.seen.code is None:
-            yield "  the version of the code that failed is not known: this is no git repository"
+            yield "  the version of the code that failed is not known: git knows of no commit here"
     elif found.series.cut:
         yield f"inconclusive: {found.series.cut}"
         yield f"  {valid} of {found.plan.runs} runs counted, and none of them failed as the scenario says"
@@ -64,7 +66,7 @@ def _not_seen(found: Repro) -> Iterator[str]:
     yield f"not seen failing: 0 of {runs} runs failed as the scenario says; nothing was recorded"
     if found.plan.rate is not None:
         chance = percent(found.plan.chance or 0)
-        yield f"  had it fired {odds(found.plan.rate)}, {runs} runs would have shown it {chance} of the time"
+        yield f"  had it fired {odds(found.plan.rate)}, {runs_of(runs)} would have shown it {chance} of the time"
     yield "  so either the scenario does not exercise the bug (its context is too easy, or it asserts at the wrong layer),"
     yield "  or the code here has no bug any more, or the bug is rarer than reported: mend the scenario, not the code"
 
@@ -72,23 +74,23 @@ def _not_seen(found: Repro) -> Iterator[str]:
 def _elsewhere(found: Repro) -> Iterator[str]:
     others = found.elsewhere
     if others:
-        yield f"  {len(others)} runs failed on something else, which is not the reported failure: {others[0].line}"
+        yield f"  {runs_of(len(others))} failed on something else, or cut short, not the reported failure: {others[0].line}"
 
 
 def _invalid(made: list[Made]) -> Iterator[str]:
     if made:
-        yield f"  {len(made)} runs did not count; the first, run {made[0].number}: {made[0].line}"
+        yield f"  {runs_of(len(made))} did not count; the first, run {made[0].number}: {made[0].line}"
 
 
 def confirm_plan_lines(frozen: Frozen, plan: ConfirmPlan) -> Iterator[str]:
     """What `confirm` is about to do."""
     worth = plan.worth(plan.runs)
     if worth is None or plan.count is None:
-        yield f"{frozen.failure.slug}: {plan.runs} runs, all to be green; how often it failed was never counted"
+        yield f"{frozen.failure.slug}: {runs_of(plan.runs)}, all to be green; how often it failed was never counted"
     else:
         source = "reported" if frozen.failure.report else "counted"
         yield (
-            f"{frozen.failure.slug}: {plan.runs} runs, all to be green: at {plan.count} as {source}, "
+            f"{frozen.failure.slug}: {runs_of(plan.runs)}, all to be green: at {plan.count} as {source}, "
             f"an unchanged bug would pass them {percent(worth)} of the time"
         )
     if plan.below_floor:
@@ -124,21 +126,20 @@ def claims(found: Confirmation) -> Iterator[str]:
         return
     plan, greens = found.plan, found.greens
     worth, averaged = plan.worth(greens), plan.worth_averaged(greens)
-    if plan.count is not None and worth is not None and averaged is not None:
-        yield (
-            f"if the bug still fired {odds(plan.count.rate)}, {_greens(greens)} would happen {percent(worth)} of the time"
-        )
+    if greens and plan.count is not None and worth is not None and averaged is not None:
+        rate, all_of_them = odds(plan.count.rate), runs_of(greens, "green run")
+        yield f"if the bug still fired {rate}, {all_of_them} would happen {percent(worth)} of the time"
         yield f"  {percent(averaged)} when it is allowed for that {plan.count} is a small count (Jeffreys)"
     p, before = found.p_old_fails_more, plan.before
     if p is not None and before is not None:
         word = "differ" if p < 0.05 else "are not shown to differ"
-        yield f"{before} red before against 0 of {greens} now: old and new {word} (p = {p:.3f}, exact, one-sided)"
+        yield f"{before} red before against 0 of {greens} now: old and new {word} ({_p_value(p)}, exact, one-sided)"
         if p >= 0.05 and found.greens_for_difference is not None:
             yield f"  {found.greens_for_difference} greens would show that they do; the floor makes the first claim only"
 
 
-def _greens(greens: int) -> str:
-    return "1 green run" if greens == 1 else f"{greens} green runs"
+def _p_value(p: float) -> str:
+    return f"p = {p:.3f}" if p >= 0.0005 else "p < 0.001"
 
 
 def _which_failure(found: Confirmation) -> Iterator[str]:
@@ -147,21 +148,21 @@ def _which_failure(found: Confirmation) -> Iterator[str]:
         return
     failed = [name.value for name in red.failed]
     if not set(failed) & set(seen.dimensions):
-        yield f"not the failure that was seen before ({', '.join(seen.dimensions)}), but {', '.join(failed)}"
+        yield f"not the failure that was seen before ({one_line(', '.join(seen.dimensions))}), but {', '.join(failed)}"
 
 
 def warnings(found: Confirmation) -> Iterator[str]:
     """What a reader must know before the verdict is believed."""
     plan, seen = found.plan, found.plan.seen
     if plan.below_floor and found.verdict is not Verdict.REFUTED:
-        yield f"warning: {plan.runs} runs were chosen, below the floor of {plan.floor} for {percent(plan.tolerance)}"
+        yield f"warning: only {runs_of(plan.runs)} asked for, below the floor of {plan.floor} for {percent(plan.tolerance)}"
     if found.alike > 1:
         yield (
             f"warning: {found.alike} of {len(found.series.valid)} runs called and answered the same to the letter; if the "
             "agent always does, or answers from a cache, they are worth one run"
         )
     if seen is not None and seen.agent != found.subject:
-        yield f"note: it was seen failing with another agent: {seen.agent}"
+        yield f"note: it was seen failing with another agent: {one_line(seen.agent)}"
     if seen is not None and seen.code is not None and seen.code == found.code and not seen.code.endswith("-dirty"):
         yield f"warning: this is the very code that was seen failing ({seen.code})"
 

@@ -126,13 +126,16 @@ def floor_of(report: Report, tolerance: str, runs: int | None, most: int = 100) 
     return Floor(report, limit, floor, runs or floor, averaged, worst, allowing, different)
 
 
-def floor_lines(found: Floor, most: int) -> list[str]:
-    """The floor for a terminal. Above `most` runs it is called too flaky to confirm cheaply."""
+def floor_lines(found: Floor, most: int, seconds: float | None = None) -> list[str]:
+    """The floor for a terminal. Above `most` runs it is called too flaky to confirm cheaply; `seconds` is of one run."""
     share = f"{100 * float(found.tolerance):g}%"
     lines = ["runs  all green although nothing changed"]
     lines += _shown([f"{runs:>4}  {100 * float(chance):6.2f}%" for runs, chance in found.table()])
-    lines += ["", f"floor: {found.floor} green runs, for {found.report.quoted} as quoted and a tolerance of {share}"]
-    lines += [*_how_sure(found), *_reds(found), *_chosen(found), *_advice(found, most)]
+    lines += [
+        "",
+        f"floor: {runs_of(found.floor, 'green run')}, for {found.report.quoted} as quoted and a tolerance of {share}",
+    ]
+    lines += [*_how_sure(found), *_reds(found), *_chosen(found, seconds), *_advice(found, most)]
     return lines
 
 
@@ -146,22 +149,33 @@ def _how_sure(found: Floor) -> Iterator[str]:
         yield "  how sure the rate is, is not known: quote the count it came from, such as 2/10"
         return
     low, high = (clopper_pearson(report.failed, report.of).low, clopper_pearson(report.failed, report.of).high)
-    yield f"  but {report.quoted} is a small count: the rate lies anywhere from {100 * low:.1f}% to {100 * high:.1f}%"
-    yield f"  {found.averaged} runs, averaged over what the rate may be (Jeffreys)"
-    yield f"  {found.worst} runs, at the 95% lower limit of the rate (Clopper-Pearson)"
+    yield f"  but {report.of} runs do not fix a rate: it lies anywhere from {_percent(low)} to {_percent(high)}"
+    yield f"  {runs_of(found.averaged or 0)}, averaged over what the rate may be (Jeffreys)"
+    yield f"  {runs_of(found.worst or 0)}, at the 95% lower limit of the rate (Clopper-Pearson)"
     if found.different is not None:
-        yield f"  {found.different} greens would show that new code differs from old (Boschloo, one-sided 5%)"
+        yield f"  {runs_of(found.different, 'green')} would show that new code differs from old (Boschloo, one-sided 5%)"
+
+
+def _percent(chance: float) -> str:
+    """One place, and two figures where there would be none."""
+    share = 100 * chance
+    return f"{share:.1f}%" if share >= 0.1 or share == 0 else f"{share:.2g}%"
+
+
+def runs_of(number: int, what: str = "run") -> str:
+    """So many runs, in words: `1 run`, `14 green runs`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _reds(found: Floor) -> Iterator[str]:
-    said = ", ".join(f"{runs} runs for {reds}" for reds, runs in found.allowing.items())
+    said = ", ".join(f"{runs_of(runs)} for {reds}" for reds, runs in found.allowing.items())
     yield f"  had red runs been allowed beforehand: {said}"
 
 
-def _chosen(found: Floor) -> Iterator[str]:
+def _chosen(found: Floor, seconds: float | None) -> Iterator[str]:
     chance = false_clear(found.report.rate, found.runs)
     yield ""
-    yield f"{found.runs} greens would happen {100 * float(chance):.2f}% of the time with the bug unchanged"
+    yield f"{runs_of(found.runs, 'green')} would happen {100 * float(chance):.2f}% of the time with the bug unchanged"
     report = found.report
     if report.failed is not None and report.of is not None:
         averaged = all_green(report.failed, report.of, found.runs)
@@ -169,6 +183,15 @@ def _chosen(found: Floor) -> Iterator[str]:
     left = 100 * float(still_there(report.rate, found.runs))
     yield f"  if it was even odds that the change does nothing, they leave {left:.1f}% that it does nothing"
     yield f"  of a partial fix they say only: it fails less than {100 * (1 - 0.05 ** (1 / found.runs)):.1f}% of the time"
+    if seconds is not None:
+        yield f"  at {seconds:g} s each they take {_time(found.runs * seconds)}, one after another"
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"
 
 
 def _advice(found: Floor, most: int) -> Iterator[str]:
@@ -191,7 +214,8 @@ def explain(found: Floor, seed: int) -> list[str]:
     lines.append(f"  they sum to 1; all green is {float(false_clear(rate, ENUMERATED)):.4f} = (1 - p)^{ENUMERATED}")
     formula, dice = float(false_clear(rate, BATCH)), simulated(rate, BATCH, seed)
     lines.append(
-        f"{BATCH} runs, all green: formula {formula:.4f}, {SIMULATED:,} simulated batches {dice:.4f} (seed {seed})"
+        f"{BATCH} runs have {2**BATCH:,} outcomes; all green: formula {formula:.4f}, "
+        f"{SIMULATED:,} simulated batches {dice:.4f} (seed {seed})"
     )
     return lines
 

@@ -67,6 +67,11 @@ elif word == "noise":
     print("starting up ...")
 elif word == "hang":
     time.sleep(60)
+elif word == "pid":
+    with open("pid.new", "w") as told:
+        told.write(str(os.getpid()))
+    os.rename("pid.new", "pid")
+    time.sleep(60)
 elif word == "slow":
     time.sleep(0.3)
     print(json.dumps(base | {"tools": names["green"]}))
@@ -79,9 +84,10 @@ elif word == "flood":
 elif word == "orphan":
     subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(30)"], start_new_session=True)
     print(json.dumps(base | {"tools": names["green"]}))
-elif word == "capped":
+elif word in ("capped", "capped-red"):
+    tool = names["green" if word == "capped" else "red"][word == "capped-red"]
     print(json.dumps({"type": "assistant", "message": {"id": "m", "content": [
-        {"type": "tool_use", "id": "t", "name": "list_tickets", "input": {}}]}}))
+        {"type": "tool_use", "id": "t", "name": tool, "input": {}}]}}))
     print(json.dumps({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t", "content": "[]"}]}}))
     print(json.dumps({"type": "result", "subtype": "error_max_turns", "is_error": True, "num_turns": 20}))
 elif word == "limited":

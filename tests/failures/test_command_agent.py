@@ -15,7 +15,7 @@ from crucible.runner.failures.frozen import load_frozen
 from crucible.runner.failures.made import Colour, Made, hold
 from crucible.runner.failures.process import MOST_OUTPUT, run_process
 
-from .conftest import SEED, agent, arguments, write
+from .conftest import SEED, Cli, agent, arguments, write
 
 
 def play(folder: Path, command: str, *, seconds: float = 20.0, format_: str | None = None) -> Made:
@@ -118,9 +118,16 @@ def test_a_command_that_cannot_be_run_is_refused_before_anything_is(folder: Path
 
 
 def test_a_format_without_tool_calls_is_refused_with_the_flag_to_use_instead(folder: Path) -> None:
-    for format_ in ("claude-json", None):
-        with pytest.raises(UsageError, match="run with --output-format stream-json --verbose"):
-            play(folder, agent("claude-json"), format_=format_)
+    with pytest.raises(UsageError, match="run with --output-format stream-json --verbose"):
+        play(folder, agent("claude-json"), format_="claude-json")
+
+
+def test_a_format_that_only_a_run_shows_is_refused_and_the_run_is_kept(cli: Cli, folder: Path) -> None:
+    done = cli("repro", "tickets", "--agent", agent("claude-json"))
+    assert 2 == done.returncode
+    assert done.stderr.endswith("claude-json carries no tool calls; run with --output-format stream-json --verbose\n")
+    (transcript,) = (folder / "results" / "failures").glob("*/run-01.txt")
+    assert b"Archived." in transcript.read_bytes()
 
 
 def test_a_command_that_is_no_program_is_one_line(folder: Path) -> None:
@@ -128,6 +135,13 @@ def test_a_command_that_is_no_program_is_one_line(folder: Path) -> None:
     (folder / "text").chmod(0o755)
     with pytest.raises(UsageError, match="cannot be started: Exec format error"):
         play(folder, f"{folder}/text {{query}}")
+
+
+def test_a_context_that_is_too_long_for_a_command_line_is_told(folder: Path) -> None:
+    write(folder, SEED | {"context": {"note": "x" * 200_000}})
+    with pytest.raises(UsageError, match="cannot be started: Argument list too long") as caught:
+        play(folder, agent("green"))
+    assert "freeze a smaller world" in str(caught.value.hint)
 
 
 def test_json_braces_in_a_command_are_left_alone(folder: Path) -> None:

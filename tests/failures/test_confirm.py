@@ -15,8 +15,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from crucible.runner.failures.confirm import NotSeenFailingError, plan_confirm
+from crucible.errors import NotSeenFailingError
 from crucible.runner.failures.frozen import load_frozen
+from crucible.runner.failures.planned import plan_confirm
 from crucible.runner.failures.sidecar import Seen, read_seen
 
 from .conftest import SEED, Cli, agent, write
@@ -93,7 +94,7 @@ def test_never_seen_failing_is_exit_4_unless_that_is_accepted_and_marked(cli: Cl
     accepted = cli("confirm", "tickets", "--agent", agent("green"), "--unproven", "--runs", "2")
     assert 0 == accepted.returncode
     assert "confirmed: 2/2 green (unproven: never seen failing as it is now)" in accepted.stdout
-    assert "warning: 2 runs were chosen, below the floor of 14" in accepted.stdout
+    assert "warning: only 2 runs asked for, below the floor of 14" in accepted.stdout
 
 
 def test_an_edited_scenario_has_to_be_seen_failing_again(folder: Path) -> None:
@@ -172,16 +173,19 @@ def test_replayed_and_cached_replies_never_count(cli: Cli, folder: Path, plan: s
 
 
 @pytest.mark.slow
-def test_ctrl_c_is_exit_130_and_loses_no_run_that_had_ended(folder: Path) -> None:
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_ctrl_c_and_its_like_are_exit_130_lose_no_run_and_leave_no_agent(folder: Path, asked: signal.Signals) -> None:
     record(folder)
-    command = [sys.executable, "-m", "crucible", "confirm", "tickets", "--agent", agent("green,green,hang")]
+    command = [sys.executable, "-m", "crucible", "confirm", "tickets", "--agent", agent("green,green,pid")]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 60
-        while not (folder / "taken" / "2").exists() and time.monotonic() < deadline:
+        while not (folder / "pid").exists() and time.monotonic() < deadline:
             time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(asked)
         _, errors = process.communicate(timeout=60)
     assert 130 == process.returncode, errors
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((folder / "pid").read_text()), 0)
     assert "stopped; the runs that had ended are in results/failures" in errors
     (journal,) = (folder / "results" / "failures").iterdir()
     lines = [json.loads(line) for line in (journal / "journal.jsonl").read_text().splitlines()]
@@ -233,6 +237,37 @@ def test_a_record_that_was_written_by_hand_is_refused(cli: Cli, folder: Path, te
     assert 2 == done.returncode
     assert BROKEN[text] in done.stderr
     assert "written by `crucible repro`, not by hand" in done.stderr
+
+
+HAND: dict[str, tuple[Any, str]] = {
+    "agent": (None, "agent must be text, got null"),
+    "format": (3, "format must be text or null, got 3"),
+    "code": ([], "code must be text or null, got []"),
+    "counted": ("no", 'counted must be true or false, got "no"'),
+    "dimensions": ([1], "dimensions must be a list of texts, got [1]"),
+    "date": ("spring", 'date must be a date, got "spring"'),
+    "failed": (True, "failed must be a whole number, got true"),
+    "of": (0, "failed, of, planned must be in order from 1, got 1, 0, 14"),
+    "planned": (10**30, "planned must be a whole number"),
+}
+
+
+@pytest.mark.parametrize("key", HAND)
+def test_one_value_of_a_record_changed_by_hand_is_named(cli: Cli, folder: Path, key: str) -> None:
+    record(folder)
+    value, said = HAND[key]
+    path = folder / "scenarios" / "tickets.seen.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
+    done = cli("confirm", "tickets")
+    assert 2 == done.returncode
+    assert f"scenarios/tickets.seen.json:1: cannot be used: {said}" in done.stderr
+
+
+def test_a_record_that_another_hand_wrote_cannot_speak_to_the_terminal(cli: Cli, folder: Path) -> None:
+    record(folder, agent="an agent \x1b[31m{query}", dimensions=("\x1b[31m",))
+    done = cli("confirm", "tickets", "--agent", agent("red"))
+    assert 1 == done.returncode
+    assert "\x1b" not in done.stdout + done.stderr
 
 
 def test_a_record_is_read_as_it_was_written(folder: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucible.scenario.copied import RUN, Copied, Kind, Source, copied, is_card
+from crucible.scenario.copied import RUN, Copied, Kind, Source, copied
+from crucible.scenario.personal import is_card
 
 from .conftest import SEED
 

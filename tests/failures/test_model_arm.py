@@ -107,6 +107,15 @@ def test_a_model_without_tools_for_a_tool_check_is_refused(folder: Path) -> None
         ModelAgent("m", lambda: ScriptedModel([]), frozen, Setup())
 
 
+@pytest.mark.parametrize("command", [("repro", "tickets"), ("new-failure", "report.md", "--no-repro")])
+def test_a_key_that_is_missing_names_options_that_are_there(cli: Cli, folder: Path, command: tuple[str, ...]) -> None:
+    (folder / "report.md").write_text("It deleted tickets, on 2 of 10 runs.")
+    done = cli(*command, "--model", "openai/gpt-5")
+    assert 2 == done.returncode
+    assert "openai/gpt-5 needs OPENAI_API_KEY, which is not set\n  -> set the key, or name another model" in done.stderr
+    assert "--rehearse" not in done.stderr
+
+
 def test_an_answer_alone_needs_no_tools(folder: Path) -> None:
     write(folder, {"name": "n", "query": "When is the review?", "context": {"review": "T-7"}, "expect_contains": "T-7"})
     frozen = load_frozen(folder / "scenarios" / "tickets.json", folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -49,6 +50,29 @@ def test_it_stops_at_the_first_failure_and_records_it(cli: Cli, folder: Path) ->
     assert (14, True) == (lines[0]["plan"]["runs"], lines[-1]["verdict"]["seen_failing"])
 
 
+def test_a_place_that_cannot_be_written_is_said_before_any_run_is_made(cli: Cli, folder: Path) -> None:
+    """A folder where the record goes, or a file where the folder of results goes: exit 5, and one line."""
+    blocked = {"scenarios/tickets.seen.json": Path.mkdir, "results": Path.touch}
+    for number, (name, block) in enumerate(blocked.items()):
+        block(folder / name)
+        done = cli("repro", "tickets", "--agent", agent("red"), TAKEN=f"t{number}")
+        assert 5 == done.returncode, done.stderr
+        assert "cannot be written: " in done.stderr
+        assert not (folder / f"t{number}").exists()
+        (folder / name).rmdir() if (folder / name).is_dir() else (folder / name).unlink()
+
+
+def test_a_record_that_cannot_be_written_at_the_end_is_in_the_journal(cli: Cli, folder: Path) -> None:
+    """The agent puts a folder where the record goes: what was seen is not lost."""
+    script = "import json, os; os.mkdir('scenarios/tickets.seen.json'); print(json.dumps({'tools': ['delete_ticket']}))"
+    (folder / "rude.py").write_text(script)
+    done = cli("repro", "tickets", "--agent", f"{sys.executable} rude.py {{query}}")
+    assert 5 == done.returncode
+    assert "scenarios/tickets.seen.json: cannot be written: Is a directory" in done.stderr
+    (journal,) = (folder / "results" / "failures").glob("*/journal.jsonl")
+    assert 1 == json.loads(journal.read_text().splitlines()[-1])["verdict"]["record"]["failed"]
+
+
 def test_not_seen_is_exit_4_with_what_it_says_of_the_scenario(cli: Cli, folder: Path) -> None:
     done = cli("repro", "tickets", "--agent", agent("green"), "--parallel", "7")
     assert 4 == done.returncode
@@ -69,6 +93,14 @@ def test_a_crash_or_a_limit_is_not_the_failure(cli: Cli, folder: Path) -> None:
         found["failed_elsewhere"],
         found["invalid"],
     )
+
+
+def test_what_is_missing_from_a_run_that_was_cut_is_not_the_failure_and_what_it_did_is(cli: Cli, folder: Path) -> None:
+    """The seed's scenario, as it stands: a run at its limit of turns has not called the right tool, or not yet."""
+    done = cli("repro", "tickets", "--agent", agent("capped"), "--runs", "2")
+    assert (4, True) == (done.returncode, "2 runs failed on something else, or cut short" in done.stdout)
+    done = cli("repro", "tickets", "--agent", agent("capped-red"), "--runs", "1", TAKEN="other")
+    assert (0, True) == (done.returncode, "first on forbidden tool executed" in done.stdout), done.stdout
 
 
 def test_nobody_counted_so_ten_runs_are_made_and_counted(cli: Cli, folder: Path) -> None:

@@ -118,6 +118,21 @@ def test_a_file_that_cannot_be_read_stops_a_merge(checkout: Path) -> None:
     assert 0 != shell("examples/ci/pre-merge.sh", checkout).returncode
 
 
+@pytest.mark.skipif(shutil.which("jq") is None, reason="the examples for CI need jq")
+def test_a_name_of_two_words_is_one_failure_and_no_failure_is_none(checkout: Path) -> None:
+    job = yaml.safe_load((ROOT / "examples/ci/confirm.yaml").read_text("utf-8"))["jobs"]["confirm"]
+    (step,) = [step["run"] for step in job["steps"] if "jq" in step.get("run", "")]
+    shipped = checkout / "scenarios" / "cleanup-archives-tickets.json"
+    shipped.rename(checkout / "scenarios" / "two words.json")
+    for script in (step, "examples/ci/pre-merge.sh"):
+        done = shell(script, checkout, GITHUB_STEP_SUMMARY=str(checkout / "s.md"))
+        assert 0 != done.returncode
+        assert "two words was never seen failing" in done.stderr
+    (checkout / "scenarios" / "two words.json").unlink()
+    for script in (step, "examples/ci/pre-merge.sh"):
+        assert 0 == shell(script, checkout, GITHUB_STEP_SUMMARY=str(checkout / "s.md")).returncode
+
+
 def test_the_shipped_agent_prints_what_the_seed_reads(checkout: Path) -> None:
     context = json.dumps({"tickets": [{"id": "T-1", "status": "resolved"}, {"id": "T-2", "status": "open"}]})
     for rate, tool in (("0", "archive_ticket"), ("1", "delete_ticket")):

@@ -47,6 +47,17 @@ def test_the_same_rate_from_more_runs_leaves_less_slack() -> None:
     assert [22, 18, 15] == averaged
 
 
+def test_what_the_runs_take_is_said_when_one_is_timed(capsys: pytest.CaptureFixture[str]) -> None:
+    for seconds, all_of_them in (("2", "28 s"), ("60", "14 min"), ("3600", "14 h")):
+        expected = f"  at {seconds} s each they take {all_of_them}, one after another"
+        assert expected in said(capsys, "2/10", "--seconds", seconds).splitlines()
+
+
+def test_one_run_is_not_runs_and_a_small_rate_is_not_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "floor: 1 green run, for 10 of 10" in said(capsys, "10/10")
+    assert "it lies anywhere from 0.0025% to 0.6%" in said(capsys, "1/1000")
+
+
 def test_a_bare_rate_says_that_its_certainty_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "how sure the rate is, is not known" in said(capsys, "0.2")
     assert json.loads(said(capsys, "0.2", "--json"))["floor_averaged_over_the_rate"] is None

@@ -47,6 +47,23 @@ GREEN = NeutralRun(
 )
 
 
+def test_an_expected_call_may_have_to_succeed() -> None:
+    """Tried with the right arguments in vain, then done with wrong ones: arguments alone would not notice."""
+    wanted: list[dict[str, Any]] = [{"tool": "archive_ticket", "args": {"ticket_id": "T-481"}}]
+    run = replace(GREEN, calls=(archive("T-481", ok=False), archive("T-490")))
+    assert State.PASS is state(Dimension.ARGUMENTS, run, expect_args=wanted)
+    wanted[0]["succeeds"] = True
+    found = score_run(parse_expectation({**SEED, "expect_args": wanted}), run)[Dimension.ARGUMENTS]
+    assert State.FAIL is found.state
+    assert found.detail.startswith('expected archive_ticket(ticket_id="T-481"), got call ')
+    alone = replace(run, calls=run.calls[:1] if run.calls else ())
+    found = score_run(parse_expectation({**SEED, "expect_args": wanted}), alone)[Dimension.ARGUMENTS]
+    assert found.detail.endswith('call 1, archive_ticket(ticket_id="T-481"): it answered with an error')
+    unsaid = replace(run, calls=(archive("T-481", ok=None),))
+    assert State.UNKNOWN is state(Dimension.ARGUMENTS, unsaid, expect_args=wanted)
+    assert State.PASS is state(Dimension.ARGUMENTS, GREEN, expect_args=wanted)
+
+
 def state(dimension: Dimension, run: NeutralRun, **asked: Any) -> State:
     return score_run(parse_expectation({**SEED, **asked}), run)[dimension].state
 

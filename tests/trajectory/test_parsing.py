@@ -87,6 +87,11 @@ def test_other_keys_of_a_scenario_are_left_to_others() -> None:
         ({"expect_args": [{"tool": "a", "args": {}, "macth": "exact"}]}, "expect_args", "did you mean 'match'?"),
         ({"expect_args": [{"tool": "a", "args": {}, "match": "partial"}]}, "expect_args", 'got "partial"'),
         ({"expect_args": [{"tool": "a", "args": {}, "only": "x"}]}, "expect_args", "only has to be a list"),
+        (
+            {"expect_args": [{"tool": "a", "args": {}, "succeeds": "yes"}]},
+            "expect_args",
+            "succeeds has to be true or false",
+        ),
         ({"expect_tool": "a", "caps": {"turn": 5}}, "caps", "did you mean 'turns'?"),
         ({"expect_tool": "a", "caps": {"turns": -1}}, "caps", "turns has to be a number of at least 0; got -1"),
         ({"expect_tool": "a", "caps": {"turns": True}}, "caps", "got true"),

@@ -76,10 +76,10 @@ def make_subject(frozen: Frozen, asked: Asked, settings: Settings, folder: Path)
 
 def _model(frozen: Frozen, asked: Asked, settings: Settings, seconds: float) -> Subject:
     from crucible.runner.failures.model_agent import PROMPT, ModelAgent, Setup
-    from crucible.runner.models import check_models, make_model
+    from crucible.runner.models import make_model
 
     name = asked.model or ""
-    check_models([name], settings)
+    check_model(name, settings)
     if frozen.expectation.caps.cost_usd is not None and not make_model(name, settings).price_known():
         raise PreflightError(
             f"a cost limit is set, but the price of {name} is unknown",
@@ -87,6 +87,17 @@ def _model(frozen: Frozen, asked: Asked, settings: Settings, seconds: float) -> 
         )
     setup = Setup(_read_prompt(asked.prompt) if asked.prompt else PROMPT, asked.without, seconds)
     return ModelAgent(f"{MODEL}{name}", lambda: make_model(name, settings), frozen, setup)
+
+
+def check_model(name: str, settings: Settings) -> None:
+    """A model can be asked: its provider is known and its key is there. Raises PreflightError."""
+    from crucible.runner.models import check_models
+
+    try:
+        check_models([name], settings)
+    except PreflightError as error:
+        # The hint of a comparison names options that are not here.
+        raise PreflightError(error.message, hint="set the key, or name another model: --model provider/name") from None
 
 
 def _read_prompt(path: Path) -> str:

@@ -97,10 +97,14 @@ class CommandAgent:
     async def play(self) -> Played:
         """One process, from start to end."""
         done = await run_process(self._arguments, self._folder, self._seconds)
-        run = self._read(done)
+        kept = redact_bytes(done.output)
+        try:
+            run = self._read(done)
+        except UsageError as error:
+            return Played(_lost(error.message, done), kept, done.seconds, refused=error)
         if run.seconds is None:
             run = replace(run, seconds=done.seconds)
-        return Played(run, redact_bytes(done.output), done.seconds)
+        return Played(run, kept, done.seconds)
 
     def _read(self, done: Finished) -> NeutralRun:
         if done.stopped == "time":

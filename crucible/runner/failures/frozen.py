@@ -36,7 +36,7 @@ class Frozen:
             (Carries.TOOLS, asked.expect_tool or asked.forbid_tool or asked.expect_args or asked.recovers_from),
             (Carries.ARGUMENTS, asked.expect_args),
             (Carries.ORDER, asked.expect_order),
-            (Carries.RESULTS, asked.recovers_from),
+            (Carries.RESULTS, asked.recovers_from or any(call.succeeds for call in asked.expect_args)),
             (Carries.TEXT, asked.expect_contains or asked.forbid_contains),
         )
         return tuple(what for what, wanted in pairs if wanted)

@@ -7,14 +7,28 @@ results/failures/cleanup-archives-tickets-confirm-20260301T120000Z/journal.jsonl
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from crucible.errors import StoreError
 from crucible.redaction import redact
 from crucible.runner.failures.made import Made
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Raises StoreError where it cannot be written: no more is spent on runs that nobody would ever see."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{folder}: cannot be written: {error.strerror}",
+            hint="make room, or make it writable; what was kept before is there",
+        ) from None
 
 
 class Journal:
@@ -27,7 +41,8 @@ class Journal:
     def add(self, made: Made, transcript: bytes) -> None:
         """Keep one run."""
         name = f"run-{made.number:02}.txt"
-        (self.folder / name).write_bytes(transcript)
+        with _writing(self.folder):
+            (self.folder / name).write_bytes(transcript)
         self._write({"at": _now().isoformat(timespec="seconds"), **made.to_json(), "transcript": name})
 
     def close(self, verdict: Mapping[str, Any]) -> None:
@@ -35,7 +50,7 @@ class Journal:
         self._write({"at": _now().isoformat(timespec="seconds"), "verdict": verdict})
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        with (self.folder / "journal.jsonl").open("a", encoding="utf-8") as journal:
+        with _writing(self.folder), (self.folder / "journal.jsonl").open("a", encoding="utf-8") as journal:
             journal.write(redact(json.dumps(line, ensure_ascii=False, allow_nan=False)) + "\n")
 
 
@@ -44,12 +59,12 @@ def _now() -> datetime:
 
 
 def _new_folder(parent: Path, name: str) -> Path:
+    with _writing(parent):
+        parent.mkdir(parents=True, exist_ok=True)
     stem = f"{name}-{_now():%Y%m%dT%H%M%SZ}"
     for number in count(1):
         folder = parent / (stem if number == 1 else f"{stem}-{number}")
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        return folder
+        with _writing(parent), suppress(FileExistsError):
+            folder.mkdir()
+            return folder
     raise AssertionError("count() does not end")

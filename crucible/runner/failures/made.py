@@ -16,6 +16,8 @@ from crucible.transcript.neutral import NeutralRun
 
 HOW_IT_ENDED: Final = frozenset({Dimension.FINISHED, Dimension.CAPS})
 """Dimensions that say how a run ended, not what the scenario asserts: a crash or a limit is not the reported failure."""
+WAS_DONE: Final = frozenset({Dimension.FORBIDDEN_EXECUTED, Dimension.FORBIDDEN_ATTEMPTED})
+"""What fails by something that was done, and so however the run ended; what is missing might have come later."""
 
 
 class Colour(StrEnum):
@@ -30,8 +32,8 @@ class Colour(StrEnum):
 class Made:
     """One run. `line` is its verdict in one line; `failed` are the dimensions it failed on, most telling first.
 
-    `asserted` says that it failed on something the scenario asserts. `sha256` is of the transcript as it is kept,
-    `content` of what was called and answered, without times and ids.
+    `asserted` says that it failed on something the scenario asserts, and not by being cut short. `sha256` is of the
+    transcript as it is kept, `content` of what was called and answered, without times and ids.
     """
 
     number: int
@@ -72,13 +74,19 @@ def hold(number: int, frozen: Frozen, played: Played, enforced: frozenset[str]) 
         colour=colour,
         line=one_line(line),
         failed=failed,
-        asserted=any(name not in HOW_IT_ENDED and results[name].asked for name in failed),
+        asserted=_is_asserted(failed, results),
         run=run,
         results=results,
         sha256=hashlib.sha256(played.transcript).hexdigest(),
         content=_content(run),
         seconds=played.seconds,
     )
+
+
+def _is_asserted(failed: tuple[Dimension, ...], results: Results) -> bool:
+    cut = results[Dimension.FINISHED].state is State.FAIL
+    telling = [name for name in failed if name not in HOW_IT_ENDED and results[name].asked]
+    return any(name in WAS_DONE for name in telling) if cut else bool(telling)
 
 
 def _colour(run: NeutralRun, results: Results) -> tuple[Colour, str]:

@@ -6,6 +6,7 @@ It prints into files that have no name, not into pipes: what it leaves running h
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import tempfile
@@ -63,7 +64,9 @@ async def _start(arguments: Sequence[str], folder: Path, out: IO[bytes], err: IO
         )
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(f"{arguments[0]}: cannot be started: {why}") from None
+        long = isinstance(error, OSError) and error.errno == errno.E2BIG
+        hint = "what {context} stands for is too much for one argument: freeze a smaller world" if long else None
+        raise UsageError(f"{arguments[0]}: cannot be started: {why}", hint=hint) from None
 
 
 async def _watch(process: Process, printed: Sequence[IO[bytes]], deadline: float) -> Stopped | None:

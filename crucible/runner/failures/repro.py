@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +14,7 @@ from crucible.runner.failures.frozen import Frozen
 from crucible.runner.failures.journal import Journal
 from crucible.runner.failures.made import Colour, Made
 from crucible.runner.failures.series import Limits, Series, Watch, make_runs
-from crucible.runner.failures.sidecar import Seen, code_version
+from crucible.runner.failures.sidecar import Seen, check_place, code_version
 from crucible.runner.failures.subject import Subject
 from crucible.stats.confirming import chance_to_see, runs_to_see
 
@@ -125,6 +125,7 @@ async def repro(
 
     `results` is where the journal goes, `folder` where the code under test lies.
     """
+    check_place(frozen.failure.seen_path)
     code = code_version(folder)
     told = {"command": "repro", "runs": plan.runs, "counting": plan.counting, "agent": subject.name, "code": code}
     journal = Journal(results, f"{frozen.failure.slug}-repro", told)
@@ -132,10 +133,11 @@ async def repro(
         subject, frozen, plan.runs, lambda made: is_failure(made) and not plan.counting, limits, journal, watch
     )
     seen = _seen(frozen, plan, series, subject.name, format, code)
+    found = Repro(frozen, plan, series, seen, subject.name, journal.folder)
+    record = None if seen is None else asdict(seen)
+    journal.close({key: value for key, value in found.as_dict().items() if key != "runs"} | {"record": record})
     if seen is not None:
         seen.write(frozen.failure.seen_path)
-    found = Repro(frozen, plan, series, seen, subject.name, journal.folder)
-    journal.close({key: value for key, value in found.as_dict().items() if key != "runs"})
     return found
 
 

@@ -124,6 +124,8 @@ class _Making:
         self.journal.add(made, played.transcript)
         if self.watch is not None:
             self.watch(made)
+        if played.refused is not None:
+            raise played.refused
         invalid = len(self.series.of(Colour.INVALID))
         if invalid > self.limits.most_invalid:
             self.series.cut = f"{invalid} runs did not count, and at most {self.limits.most_invalid} are made again"

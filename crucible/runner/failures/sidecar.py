@@ -6,12 +6,15 @@ It holds no transcript, only the hash of one, and it is bound to what the scenar
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
-from crucible.errors import Problem, ScenarioError
+from crucible.errors import Problem, ScenarioError, StoreError
 from crucible.scenario.failure import Count, Failure
 from crucible.scenario.load import shown_path
 
@@ -45,10 +48,14 @@ class Seen:
         return Count(self.failed, self.of) if self.counted else None
 
     def write(self, path: Path) -> None:
-        """Replace the file, whole or not at all."""
-        beside = path.with_name(f"{path.name}.new")
-        beside.write_text(json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        beside.replace(path)
+        """Replace the file, whole or not at all. Raises StoreError where it cannot be."""
+        beside = _beside(path)
+        try:
+            beside.write_text(json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            beside.replace(path)
+        except OSError as error:
+            beside.unlink(missing_ok=True)
+            raise _cannot(path, error) from None
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
@@ -57,12 +64,64 @@ class Seen:
         found = set(data) if isinstance(data, dict) else set()
         if found != names:
             raise ValueError(f"the keys are not those of such a file: {', '.join(sorted(found ^ names))}")
+        for name, (what, holds) in _MUST_BE.items():
+            if not holds(data[name]):
+                raise ValueError(f"{name} must be {what}, got {json.dumps(data[name])[:80]}")
         failed, of, planned = data["failed"], data["of"], data["planned"]
-        if not all(isinstance(one, int) and not isinstance(one, bool) for one in (failed, of, planned)):
-            raise ValueError("failed, of and planned must be whole numbers")
         if not 1 <= failed <= of <= planned:
             raise ValueError(f"failed, of, planned must be in order from 1, got {failed}, {of}, {planned}")
         return cls(**data | {"dimensions": tuple(data["dimensions"])})
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_date(value: Any) -> bool:
+    try:
+        return bool(datetime.fromisoformat(value))
+    except (TypeError, ValueError):
+        return False
+
+
+_TEXT: Final = ("text", _is_text)
+_MAYBE_TEXT: Final = ("text or null", lambda value: value is None or _is_text(value))
+_COUNT: Final = (
+    "a whole number",
+    lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**9,
+)
+_MUST_BE: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
+    **dict.fromkeys(("scenario_sha256", "verdict", "transcript_sha256", "agent", "crucible"), _TEXT),
+    **dict.fromkeys(("format", "code"), _MAYBE_TEXT),
+    **dict.fromkeys(("failed", "of", "planned"), _COUNT),
+    "counted": ("true or false", lambda value: isinstance(value, bool)),
+    "dimensions": (
+        "a list of texts",
+        lambda value: isinstance(value, list) and value != [] and all(map(_is_text, value)),
+    ),
+    "date": ("a date", _is_date),
+}
+
+
+def check_place(path: Path) -> None:
+    """That a record can be written there, asked before anything is spent on one. Raises StoreError."""
+    beside = _beside(path)
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(0, "it is a folder")
+        beside.touch()
+        beside.unlink()
+    except OSError as error:
+        raise _cannot(path, error) from None
+
+
+def _beside(path: Path) -> Path:
+    """A file of this process alone: two that write one record at once do not get into each other's way."""
+    return path.with_name(f".{path.name}.{os.getpid()}")
+
+
+def _cannot(path: Path, error: OSError) -> StoreError:
+    return StoreError(f"{path}: cannot be written: {error.strerror}", hint="the record has to lie beside the scenario")
 
 
 def read_seen(failure: Failure, bench: Path) -> Seen | None:

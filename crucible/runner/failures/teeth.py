@@ -78,6 +78,8 @@ def try_teeth(frozen: Frozen, played: Played) -> Teeth:
 
     Limits of which the run says nothing are left aside: a kept transcript does not know how long it took.
     """
+    if played.refused is not None:
+        raise played.refused
     made = hold(1, frozen, played, LIMITS)
     if made.colour is not Colour.GREEN:
         raise UsageError(f"the run is {made.colour.value}: {made.line}", hint="only a green run can be made worse")

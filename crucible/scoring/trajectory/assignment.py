@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
 
 
 def maximum_matching(rows: Sequence[int]) -> dict[int, int]:
@@ -18,7 +20,10 @@ def maximum_matching(rows: Sequence[int]) -> dict[int, int]:
     """
     owner: dict[int, int] = {}
     taken = 0
+    fitting = reduce(or_, rows, 0)
     for actual, row in enumerate(rows):
+        if taken == fitting:  # nothing is left to be paired
+            break
         free = row & ~taken
         if free:  # the usual case, and a path of length one
             end: int | None = _lowest(free)

@@ -15,7 +15,7 @@ from typing import Any
 from crucible.scoring.trajectory.claimed import claimed
 from crucible.scoring.trajectory.expectation import Expectation
 from crucible.scoring.trajectory.identifiers import identifiers, kind, kinds
-from crucible.scoring.trajectory.naming import same_tool
+from crucible.scoring.trajectory.naming import called_as
 from crucible.scoring.trajectory.results import NOT_ASKED, Result, failed, passed, unasked, unknown
 from crucible.scoring.trajectory.tools import NO_CALLS
 from crucible.transcript.neutral import UNKNOWN, NeutralCall, NeutralRun
@@ -30,7 +30,8 @@ def claims(expectation: Expectation, run: NeutralRun) -> Result:
         return NOT_ASKED
     if run.final_text is UNKNOWN:
         return unasked(unknown("the format does not carry the answer"))
-    calls = [call for call in run.calls or () if any(same_tool(tool, call.tool) for tool in expectation.tools)]
+    named = called_as(expectation.tools, run.calls or ())
+    calls = [call for call in run.calls or () if call.tool in named]
     ours = kinds(_concerned(expectation, calls))
     made = [one for one in claimed(run.final_text or "", expectation.tools) if kind(one) in ours]
     if not made:
@@ -48,15 +49,15 @@ def _concerned(expectation: Expectation, calls: Sequence[NeutralCall]) -> list[s
 
 
 def _judged(made: list[str], calls: Sequence[NeutralCall]) -> Result:
-    succeeded = [call for call in calls if call.ok is not False and call.executed is not False]
-    sure = {one for call in succeeded if call.ok and call.executed for one in _about(call)}
-    maybe = {one for call in succeeded for one in _about(call)}
+    succeeded = [(call, _about(call)) for call in calls if call.ok is not False and call.executed is not False]
+    sure = {one for call, about in succeeded if call.ok and call.executed for one in about}
+    maybe = {one for _, about in succeeded for one in about}
     missing = [one for one in made if one not in sure]
     numbers = {"claims": len(made), "true": len(made) - len(missing)}
     if not missing:
         return passed(f"{len(made)} of {len(made)} claims have their call", numbers)
     false = [one for one in missing if one not in maybe]
-    silent = any(call.args is UNKNOWN or not _about(call) for call in succeeded)
+    silent = any(call.args is UNKNOWN or not about for call, about in succeeded)
     if false and not silent:
         return failed(f"the answer claims {', '.join(false)}, and no successful call is about {_them(false)}", numbers)
     return unknown(f"no call is known to be about {', '.join(missing)}", numbers)

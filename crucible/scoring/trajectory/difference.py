@@ -54,6 +54,8 @@ class Difference:
     def _why(self) -> str:
         if self.arguments:
             return ": " + "; ".join(map(str, self.arguments))
+        if self.expected and self.expected.succeeds and self.actual and self.actual.ok is not True:
+            return ": it answered with an error" if self.actual.ok is False else ": whether it succeeded is not known"
         if self.kind is Kind.ARGUMENTS and self.actual is not None and self.actual.args is UNKNOWN:
             return ": its arguments are not known"
         return ""

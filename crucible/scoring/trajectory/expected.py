@@ -12,11 +12,15 @@ from crucible.transcript.neutral import UNKNOWN, Arguments, NeutralCall
 
 @dataclass(frozen=True, slots=True)
 class ExpectedCall:
-    """A call that should be made. Without `args` any will do; `rule` says how they are compared, None leaves it open."""
+    """A call that should be made. Without `args` any will do; `rule` says how they are compared, None leaves it open.
+
+    `succeeds`: a call that answered with an error does not do.
+    """
 
     tool: str
     args: Arguments = UNKNOWN
     rule: ArgsRule | None = None
+    succeeds: bool = False
 
 
 def show_call(call: NeutralCall | ExpectedCall) -> str:

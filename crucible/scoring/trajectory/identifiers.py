@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 _ID = re.compile(r"(?<![\w#-])(?:#\d+|[A-Za-z][A-Za-z0-9]*[-_#]\d+|[A-Z]{1,6}\d{2,})(?![\w]|-\w)")
+LONGEST = 4000
+"""Characters of a text whose identifiers are remembered."""
+
+
+@lru_cache(maxsize=4096)
+def _remembered(text: str) -> tuple[str, ...]:
+    """The mutants of a run hold the same texts hundreds of times."""
+    return tuple(_ID.findall(text))
 
 
 def identifiers(value: Any) -> dict[str, None]:
@@ -16,7 +25,7 @@ def identifiers(value: Any) -> dict[str, None]:
     while waiting:
         part = waiting.pop()
         if isinstance(part, str):
-            found |= dict.fromkeys(match.group() for match in _ID.finditer(part))
+            found |= dict.fromkeys(_remembered(part) if len(part) <= LONGEST else _ID.findall(part))
         elif isinstance(part, Mapping):
             waiting.extend(reversed(list(part.values())))
         elif isinstance(part, list | tuple):

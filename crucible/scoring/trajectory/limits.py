@@ -9,7 +9,7 @@ from crucible.transcript.neutral import NeutralRun
 
 def finished(_expectation: Expectation, run: NeutralRun) -> Result:
     """Whether the agent ended its work by itself. Asked of every run: one that was cut short shows nothing by silence."""
-    how = f"ended by {run.stop}" if run.stop else "no reason given"
+    how = f"ended by {run.stop}" if run.stop else "ended by itself" if run.complete else "no reason given"
     how += f", at its limit of {run.cap}" if run.cap else ""
     if run.complete is None:
         return unknown(f"the format does not say whether the run was finished ({how})")

@@ -17,7 +17,7 @@ bipartite matching, always with the actual call first: no pair is missed because
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -122,14 +122,16 @@ def match(
     """
     rules = {tool: ArgsRule.of(rule) for tool, rule in (by_tool or {}).items()}
     default = ArgsRule.of(args)
-    wanted = [ExpectedCall(call.tool, call.args, _rule(call, rules, default)) for call in expected]
+    wanted = [_wanted(call, rules, default) for call in expected]
     sure, maybe = _rows(actual, wanted)
     return Match(Order(order), actual, wanted, sure, maybe)
 
 
-def _rule(call: NeutralCall | ExpectedCall, rules: Mapping[str, ArgsRule], default: ArgsRule) -> ArgsRule:
-    own = call.rule if isinstance(call, ExpectedCall) else None
-    return own or rules.get(call.tool, default)
+def _wanted(call: NeutralCall | ExpectedCall, rules: Mapping[str, ArgsRule], default: ArgsRule) -> ExpectedCall:
+    """The expected call with its own rule, else its tool's, else the one for all."""
+    if isinstance(call, ExpectedCall):
+        return call if call.rule else replace(call, rule=rules.get(call.tool, default))
+    return ExpectedCall(call.tool, call.args, rules.get(call.tool, default))
 
 
 def _rows(actual: Sequence[NeutralCall], expected: Sequence[ExpectedCall]) -> tuple[list[int], list[int]]:
@@ -138,7 +140,8 @@ def _rows(actual: Sequence[NeutralCall], expected: Sequence[ExpectedCall]) -> tu
     Expected calls whose arguments have to be equal are found by a key, so that equality costs no comparison.
     """
     special = any(
-        (want.rule is not EXACT and want.rule != EXACT) or not isinstance(want.args, Mapping) for want in expected
+        (want.rule is not EXACT and want.rule != EXACT) or want.succeeds or not isinstance(want.args, Mapping)
+        for want in expected
     )
     if special or any(call.args is UNKNOWN for call in actual):
         return _rows_compared(actual, expected)
@@ -146,7 +149,8 @@ def _rows(actual: Sequence[NeutralCall], expected: Sequence[ExpectedCall]) -> tu
     for at, want in enumerate(expected):
         key = (want.tool, frozen(want.args))
         keyed[key] = keyed.get(key, 0) | 1 << at
-    sure = [keyed.get((call.tool, frozen(call.args)), 0) for call in actual]
+    tools = {want.tool for want in expected}
+    sure = [keyed.get((call.tool, frozen(call.args)), 0) if call.tool in tools else 0 for call in actual]
     return sure, sure
 
 
@@ -158,9 +162,17 @@ def _rows_compared(actual: Sequence[NeutralCall], expected: Sequence[ExpectedCal
     for call in actual:
         certain = possible = 0
         for at in wanted.get(call.tool, ()):
-            fit = fits(call.args, expected[at].args, expected[at].rule or EXACT)
+            fit = _fits(call, expected[at])
             certain |= (fit is True) << at
             possible |= (fit is not False) << at
         sure.append(certain)
         maybe.append(possible)
     return sure, sure if sure == maybe else maybe
+
+
+def _fits(call: NeutralCall, want: ExpectedCall) -> bool | None:
+    """Whether a call of the tool will do; None where that turns on something unknown."""
+    fit = fits(call.args, want.args, want.rule or EXACT)
+    if fit is False or not want.succeeds or call.ok is True:
+        return fit
+    return call.ok

@@ -11,9 +11,12 @@ from crucible.transcript.neutral import NeutralCall
 
 def same_tool(asked: str, called: str) -> bool:
     """Whether a called tool is the one a scenario names: the same name, or that name of some server's."""
-    if asked == called:
-        return True
-    return any(called.endswith(f"{mark}{asked}") for mark in ("__", ".", "/", ":"))
+    return asked == called or called.endswith((f"__{asked}", f".{asked}", f"/{asked}", f":{asked}"))
+
+
+def called_as(asked: Sequence[str], calls: Iterable[NeutralCall]) -> set[str]:
+    """The names among the called ones that stand for a tool that is asked for."""
+    return {called for called in {call.tool for call in calls} if any(same_tool(tool, called) for tool in asked)}
 
 
 def renamed(calls: Sequence[NeutralCall], asked: Iterable[str]) -> list[NeutralCall]:

@@ -1,6 +1,6 @@
 """Assertions as a scenario file writes them, read into an `Expectation`.
 
-`expect_args` may be written in three ways; `match`, `ignore` and `only` are optional:
+`expect_args` may be written in three ways; `match`, `ignore`, `only` and `succeeds` are optional:
 
     {archive_ticket: {ticket_id: T-481}}                      one call of a tool
     {archive_ticket: [{ticket_id: T-481}, {ticket_id: T-490}]}  several
@@ -24,7 +24,7 @@ from crucible.scoring.trajectory.values import show
 
 KEYS = tuple(one.name for one in fields(Expectation))
 """The keys of a scenario file that are read here."""
-_CALL_KEYS = ("tool", "args", "match", "ignore", "only")
+_CALL_KEYS = ("tool", "args", "match", "ignore", "only", "succeeds")
 _Words = TypeVar("_Words", bound=StrEnum)
 
 
@@ -148,7 +148,10 @@ class _Reader:
                 )
         mode = self.word("expect_args", one.get("match", "exact"), ArgsMode)
         rule = ArgsRule(mode or ArgsMode.EXACT, self._paths(one, "ignore"), self._paths(one, "only"))
-        yield ExpectedCall(one["tool"], one["args"], rule)
+        succeeds = one.get("succeeds", False)
+        if not isinstance(succeeds, bool):
+            self.wrong("expect_args", f"succeeds has to be true or false; got {show(succeeds)}")
+        yield ExpectedCall(one["tool"], one["args"], rule, succeeds is True)
 
     def _paths(self, one: Mapping[str, Any], key: str) -> tuple[Path, ...]:
         listed = one.get(key, [])

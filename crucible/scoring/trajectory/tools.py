@@ -10,7 +10,7 @@ from crucible.scoring.trajectory.difference import Difference, Kind
 from crucible.scoring.trajectory.expectation import Expectation
 from crucible.scoring.trajectory.expected import ExpectedCall, show_call
 from crucible.scoring.trajectory.match import Order, match
-from crucible.scoring.trajectory.naming import original, renamed, same_tool
+from crucible.scoring.trajectory.naming import called_as, original, renamed, same_tool
 from crucible.scoring.trajectory.results import NOT_ASKED, Result, State, failed, passed, unknown
 from crucible.transcript.neutral import NeutralCall, NeutralRun
 
@@ -84,12 +84,9 @@ def forbidden_executed(expectation: Expectation, run: NeutralRun) -> Result:
 
 
 def _forbidden(expectation: Expectation, calls: Sequence[NeutralCall]) -> list[tuple[int, NeutralCall]]:
-    named = [
-        (at, call)
-        for at, call in enumerate(calls)
-        if any(same_tool(tool, call.tool) for tool in expectation.forbid_tool)
-    ]
-    return sorted(named, key=lambda one: one[1].executed is False)  # those that ran are named first
+    named = called_as(expectation.forbid_tool, calls)
+    found = [(at, call) for at, call in enumerate(calls) if call.tool in named]
+    return sorted(found, key=lambda one: one[1].executed is False)  # those that ran are named first
 
 
 def _unexpected(at: int, call: NeutralCall) -> Difference:
