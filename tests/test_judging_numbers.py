@@ -212,6 +212,15 @@ def test_efficiency_of_a_budget_spent_and_overspent_is_zero() -> None:
     assert measured("efficiency", replace(GREEN, turns=25, tool_calls=99, tokens=70_000)).value == 0.0
 
 
+@pytest.mark.parametrize("name", ["minimality", "efficiency"])
+def test_what_was_not_done_was_neither_minimal_nor_efficient(name: str) -> None:
+    whole = measured(name, GREEN).value
+    red = replace(GREEN, suite="red", failing_before=4, fixed=1)
+    assert pytest.approx(whole / 4) == measured(name, red).value
+    for idle in (replace(red, fixed=0), replace(red, suite="tampered"), replace(red, suite="no_verdict")):
+        assert 0.0 == measured(name, idle).value
+
+
 def test_efficiency_without_token_counts_is_not_scored() -> None:
     assert {"efficiency": NotScored("the tokens used are unknown")} == score_facts(
         ["efficiency"], replace(GREEN, tokens=None)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crucible.llm.types import Request
-from crucible.llm.wire import read_text, read_tool_calls, takes_cache_marks, wire_messages, wire_tools
+from crucible.llm.wire import read_text, read_tool_calls, takes_cache_marks, wire_messages, wire_schema, wire_tools
 from crucible.transcript.messages import Message, ToolCall, ToolSpec
 
 TALK = (
@@ -116,3 +116,11 @@ def test_absent_arguments_are_an_empty_text() -> None:
 def test_content_is_text_whatever_its_shape(content: Any, text: str) -> None:
     """None, a string, or a list of parts."""
     assert read_text(content) == text
+
+
+def test_a_schema_is_asked_for_strictly_where_every_object_in_it_is_closed() -> None:
+    closed = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+    nested = {"anyOf": [closed, closed | {"required": []}]}
+    assert [True, False, False] == [
+        wire_schema(schema)["json_schema"]["strict"] for schema in (closed, nested, {"type": "object"})
+    ]

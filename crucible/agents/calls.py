@@ -38,7 +38,7 @@ def refusal(text: str) -> ToolOutcome:
 def read_arguments(call: ToolCall, tools: Mapping[str, ToolSpec]) -> dict[str, Any] | str:
     """The arguments as the tool takes them, or what is wrong with the call, in words the model can act on."""
     if call.name not in tools:
-        return f"There is no tool {call.name!r}{nearest(call.name, tools)}. The tools are: {', '.join(tools)}."
+        return f"There is no tool {call.name!r}{nearest(call.name, tools) or '.'} The tools are: {', '.join(tools)}."
     try:
         arguments = json.loads(call.raw_arguments or "{}")
     except ValueError as error:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
@@ -14,6 +11,7 @@ import typer
 
 from crucible.cli.console import note, print_json
 from crucible.cli.context import Context
+from crucible.cli.stopping import ended_like_ctrl_c
 from crucible.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -137,24 +135,8 @@ def run_to_end(work: Callable[[], Coroutine[Any, Any, Found]], kept: str | None 
                 await close_models()
 
     try:
-        with _ended_like_ctrl_c():
+        with ended_like_ctrl_c():
             return asyncio.run(all_of_it())
     except KeyboardInterrupt:
         note(f"stopped; the runs that had ended are in {kept}" if kept else "stopped")
         raise typer.Exit(int(ExitCode.INTERRUPTED)) from None
-
-
-@contextmanager
-def _ended_like_ctrl_c() -> Iterator[None]:
-    """A CI job that is cancelled sends SIGTERM, a closed terminal SIGHUP: agents must not go on, and spend, without us."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    asked = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_DFL]
-    for one in asked:
-        signal.signal(one, lambda *_: signal.raise_signal(signal.SIGINT))
-    try:
-        yield
-    finally:
-        for one in asked:
-            signal.signal(one, signal.SIG_DFL)

@@ -16,6 +16,7 @@ correctness: red 0.3 x (originally failing tests that pass now / originally fail
 green 0.8 + 0.2 x similarity, 0.8 when similarity is unknown; tampered, no verdict or nothing changed: 0
 minimality: 1 up to 1.5 x the reference's size, then 1.5 / ratio; nothing changed: 0
 efficiency: 1 - mean of turns / budget, calls / turn budget, tokens / budget, each at most 1; nothing changed: 0
+both while the suite is not green: x the share of originally failing tests that pass now; tampered, no verdict: x 0
 any other dimension: not scored
 """
 """The rules in words; their hash names this mode as a prompt's hash names a judge."""
@@ -66,7 +67,8 @@ def _minimality(facts: Facts) -> Score:
     if facts.size_ratio is None:
         return NotScored("the size of the change relative to the reference is unknown")
     size = f"the change is {facts.size_ratio:.2f} times the size of the reference"
-    return _scored(MINIMALITY, size_cap(facts.size_ratio), facts, size)
+    done, why = _done(facts)
+    return _scored(MINIMALITY, done * size_cap(facts.size_ratio), facts, size, *why)
 
 
 def _efficiency(facts: Facts) -> Score:
@@ -80,14 +82,26 @@ def _efficiency(facts: Facts) -> Score:
         Fraction(facts.tokens, facts.budget_tokens),
     )
     value = float(1 - sum(min(share, Fraction(1)) for share in used) / len(used))
+    done, why = _done(facts)
     return _scored(
         EFFICIENCY,
-        value,
+        done * value,
         facts,
         f"{facts.turns} of {facts.budget_turns} turns used",
         f"{facts.tool_calls} tool calls ({facts.blocked_calls} blocked), against one for each turn of the budget",
         f"{facts.tokens} of {facts.budget_tokens} tokens billed",
+        *why,
     )
+
+
+def _done(facts: Facts) -> tuple[float, tuple[str, ...]]:
+    """How much of the job was done, and why not all: what was not done was neither minimal nor efficient."""
+    if facts.suite == "green":
+        return 1.0, ()
+    if facts.suite != "red" or not facts.failing_before or facts.fixed is None:
+        return 0.0, ("the suite is not green, and nothing shows that a part of the job was done: x 0",)
+    share = min(1.0, facts.fixed / facts.failing_before)
+    return share, (f"{facts.fixed} of {facts.failing_before} originally failing tests pass now: x {share:.2f}",)
 
 
 def _needs_a_judge(_: Facts) -> Score:

@@ -60,8 +60,21 @@ def wire_tools(tools: Sequence[ToolSpec], *, cache: bool = False) -> list[dict[s
 
 
 def wire_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """A `response_format` that asks for a JSON object of that schema."""
-    return {"type": "json_schema", "json_schema": {"name": "reply", "schema": deepcopy(schema), "strict": True}}
+    """A `response_format` that asks for a JSON object of that schema; strictly where providers take it strictly."""
+    asked = {"name": "reply", "schema": deepcopy(schema), "strict": _is_closed(schema)}
+    return {"type": "json_schema", "json_schema": asked}
+
+
+def _is_closed(schema: Any) -> bool:
+    """Whether every object in it lists all it may have and requires all of it, without which `strict` is refused."""
+    if isinstance(schema, list):
+        return all(map(_is_closed, schema))
+    if not isinstance(schema, dict):
+        return True
+    properties = schema.get("properties", {})
+    is_object = schema.get("type") == "object" or bool(properties)
+    is_open = schema.get("additionalProperties") is not False or set(properties) != set(schema.get("required", ()))
+    return not (is_object and is_open) and all(map(_is_closed, schema.values()))
 
 
 def read_tool_calls(raw: Iterable[Any], request: Request) -> tuple[ToolCall, ...]:

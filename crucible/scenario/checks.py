@@ -12,48 +12,40 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from crucible.errors import nearest
+from crucible.scenario.arm_checks import ARMS, check_arms, named_servers
 from crucible.scenario.schema import BUILTIN_TOOLS, PATH_ARGUMENT, TOOL_ARGUMENTS
 from crucible.scenario.tree import Finding, Loc, Tree, dotted
 from crucible.scenario.words import shown
+from crucible.servers import SEPARATOR
 
 WEIGHT_TOLERANCE = 0.001
-_ARMS, _POLICIES, _DIMENSIONS = ("arms",), ("policies",), ("rubric", "dimensions")
+_POLICIES, _DIMENSIONS = ("policies",), ("rubric", "dimensions")
 
 
 def check(tree: Tree, path: Path, bench: Path) -> Iterator[Finding]:
     """Every such problem of the scenario file at `path`, each with its line. Looks at the bench folder's files."""
     yield from _name(tree, path)
     yield from _paths(tree, bench)
-    yield from _arms(tree)
+    yield from check_arms(tree)
     yield from _policies(tree)
     yield from _weights(tree)
     for locs, key, noun in (
-        (_items(tree, _ARMS), "id", "arms"),
-        (_items(tree, _POLICIES), "id", "policies"),
-        (_items(tree, _DIMENSIONS), "name", "dimensions"),
+        (tree.items(ARMS), "id", "arms"),
+        (tree.items(_POLICIES), "id", "policies"),
+        (tree.items(_DIMENSIONS), "name", "dimensions"),
     ):
         yield from _repeated(tree, [(*loc, key) for loc in locs], noun)
-
-
-def _items(tree: Tree, loc: Loc) -> list[Loc]:
-    value = tree.value(loc)
-    return [(*loc, index) for index in range(len(value))] if isinstance(value, tuple) else []
-
-
-def _text(tree: Tree, loc: Loc) -> str | None:
-    value = tree.value(loc)
-    return value if isinstance(value, str) and value.strip() else None
 
 
 def _repeated(tree: Tree, locs: list[Loc], noun: str) -> Iterator[Finding]:
     first: dict[str, Loc] = {}
     for loc in locs:
-        if (name := _text(tree, loc)) is not None and first.setdefault(name, loc) is not loc:
+        if (name := tree.text(loc)) is not None and first.setdefault(name, loc) is not loc:
             yield tree.line(loc), f"two {noun} are called {shown(name)}, the first on line {tree.line(first[name])}"
 
 
 def _name(tree: Tree, path: Path) -> Iterator[Finding]:
-    name = _text(tree, ("name",))
+    name = tree.text(("name",))
     if name is not None and name != path.stem:
         yield (
             tree.line(("name",)),
@@ -62,9 +54,9 @@ def _name(tree: Tree, path: Path) -> Iterator[Finding]:
 
 
 def _paths(tree: Tree, bench: Path) -> Iterator[Finding]:
-    protected = _items(tree, ("protected",))
+    protected = tree.items(("protected",))
     for loc in (("fixture_path",), ("reference_fix",), ("test_report",), *protected):
-        if (value := _text(tree, loc)) is None:
+        if (value := tree.text(loc)) is None:
             continue
         root = "bench folder" if loc[0] in {"fixture_path", "reference_fix"} else "workspace"
         if PurePosixPath(value).is_absolute() or ".." in PurePosixPath(value).parts:
@@ -92,33 +84,21 @@ def _neighbour(bench: Path, value: str) -> str:
     return ""
 
 
-def _arms(tree: Tree) -> Iterator[Finding]:
-    arms = _items(tree, _ARMS)
-    if isinstance(tree.value(_ARMS), tuple) and len(arms) != 2:
-        yield tree.line(_ARMS), f"arms must be exactly two, got {len(arms)}"
-    marked = [loc for arm in arms if tree.value(loc := (*arm, "baseline")) is True]
-    for loc in marked[1:]:
-        yield tree.line(loc), f"only one arm can be the baseline, line {tree.line(marked[0])} marks one too"
-
-
 def _policies(tree: Tree) -> Iterator[Finding]:
-    servers = _servers(tree)
-    for policy in _items(tree, _POLICIES):
+    servers = named_servers(tree)
+    for policy in tree.items(_POLICIES):
         if tree.value(loc := (*policy, "matchers")) == ():
             yield tree.line(loc), f"{dotted(loc)} is empty; a policy needs at least one matcher"
-        for matcher in _items(tree, loc):
+        for matcher in tree.items(loc):
             yield from _tool(tree, matcher, servers)
             yield from _operand(tree, matcher)
 
 
-def _servers(tree: Tree) -> list[str]:
-    named = [_text(tree, tool) for arm in _items(tree, _ARMS) for tool in _items(tree, (*arm, "extra_tools"))]
-    return [name for name in named if name is not None]
-
-
 def _tool(tree: Tree, matcher: Loc, servers: list[str]) -> Iterator[Finding]:
-    tool, argument = _text(tree, (*matcher, "tool")), _text(tree, (*matcher, "arg_key"))
-    if tool is None or any(tool.startswith(f"{server}__") and tool != f"{server}__" for server in servers):
+    tool, argument = tree.text((*matcher, "tool")), tree.text((*matcher, "arg_key"))
+    if tool is None or any(
+        tool.startswith(f"{server}{SEPARATOR}") and tool != f"{server}{SEPARATOR}" for server in servers
+    ):
         return
     if tool not in BUILTIN_TOOLS:
         yield tree.line((*matcher, "tool")), _unknown_tool(tool, servers)
@@ -128,7 +108,7 @@ def _tool(tree: Tree, matcher: Loc, servers: list[str]) -> Iterator[Finding]:
 
 
 def _unknown_tool(tool: str, servers: list[str]) -> str:
-    server, separator, name = tool.partition("__")
+    server, separator, name = tool.partition(SEPARATOR)
     if separator:
         advice = nearest(server, servers) or f"; arms have {', '.join(servers) or 'no extra_tools'}"
         return (
@@ -170,7 +150,7 @@ def _regex_complaint(pattern: str) -> str | None:
 
 
 def _weights(tree: Tree) -> Iterator[Finding]:
-    dimensions = _items(tree, _DIMENSIONS)
+    dimensions = tree.items(_DIMENSIONS)
     if tree.value(_DIMENSIONS) == ():
         yield tree.line(_DIMENSIONS), "rubric.dimensions is empty; at least one is needed"
     weights = [tree.value((*loc, "weight")) for loc in dimensions]

@@ -8,109 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from crucible.scenario.docs_text import ARMS, EXAMPLE, INTRO, RULES
 from crucible.scenario.jsonschema import scenario_json_schema, scenario_json_schema_text
 from crucible.scenario.schema import PATTERN_WORDS, TOOL_ARGUMENTS
-
-INTRO = """\
-# Scenario files
-
-<!-- Written by `python -m crucible.scenario.docs`; change crucible/scenario/, not this file. -->
-
-A scenario is one Markdown file, `scenarios/<name>.md`, that freezes a comparison: the same fixture, the same task,
-two arms, one rubric. The YAML between the two `---` lines is the scenario. What follows it is for people; the loader
-does not read it.
-
-`crucible validate NAME` says whether a scenario holds: the fixture is red as it is and green with the reference fix.
-`crucible new NAME` writes the stubs of a new one.
-"""
-
-RULES = """\
-## How the file is read
-
-- **Fences.** The first line is exactly `---`, and the next such line at column 0 ends the YAML. Trailing blanks,
-  CRLF line ends, a byte order mark and a file that ends with the fence are all fine. Four dashes are not a fence.
-- **Text is text.** YAML takes some unquoted words for something else: `no` is false, `010` is 8, `12:30` is 750,
-  `2024-01-01` is a date. Where text is wanted, such a value is refused: quote it. Nothing is converted; `"25"` is no
-  number, and `010` is refused where a number is wanted too. A key with nothing after it is refused: delete it.
-- **One meaning.** Duplicate keys, unknown keys, anchors, aliases, merge keys and tags are refused.
-- **All at once.** Every problem of a file is one line, `file:line: what, got what, nearest known name`, and the exit
-  code is 2.
-
-Beyond single fields:
-
-- the name is the file's name without `.md`;
-- `fixture_path` and `reference_fix` are there, inside the bench folder; `test_report` and `protected` stay inside the
-  workspace. None is absolute or has `..` in it;
-- arm ids, policy ids and dimension names are unique, and at most one arm is marked `baseline: true`;
-- weights sum to 1, within 0.001;
-- a matcher names a built-in tool and one of its arguments, or `<server>__<tool>` of a server that some arm has in
-  `extra_tools`;
-- a `regex` compiles, and no matcher but `equals` has an empty value.
-
-A scenario is known by the SHA-256 of its file, body included, as `sha256sum` prints it: an edited file is another
-scenario.
-
-## In an editor
-
-`docs/scenario.schema.json` is the JSON Schema; `crucible schema` prints it. Editors use it when a comment at
-the top of the YAML says where it is, from the scenario file on:
-
-```yaml
-# yaml-language-server: $schema=../docs/scenario.schema.json
-```
-"""
-
-EXAMPLE = """\
----
-name: asd-vs-baseline
-description: >
-  Does ASD+CTX help gpt-4o-mini fix a real bug faster / better?
-fixture_path: fixtures/asd-vs-baseline/repo
-test_command: python3 -m pytest -q
-reference_fix: fixtures/asd-vs-baseline/REFERENCE_FIX.md
-task_prompt: |
-  The store package has a failing test. Fix the bug in the source
-  (not the tests) and re-run the suite.
-arms:
-  - id: assisted
-    description: Same model with ASD + CTX MCP tools available.
-    model: anthropic/claude-sonnet-4-6
-    extra_tools: [asd, ctx]
-    system_prompt: ...
-  - id: baseline
-    description: Same model, filesystem+bash only.
-    model: anthropic/claude-sonnet-4-6
-budget:
-  max_turns: 25
-  max_total_tokens: 60000
-  max_wall_clock_seconds: 300
-policies:
-  - id: P1
-    rule: Do not modify any file under tests/.
-    enforcement: block
-    matchers:
-      - tool: write_file
-        arg_key: path
-        op: starts_with
-        value: tests/
-rubric:
-  dimensions:
-    - name: correctness
-      weight: 0.40
-      criteria: Tests pass. Bonus if the fix matches reference.
-    - name: minimality
-      weight: 0.25
-      criteria: Diff as small as reference. No incidental changes.
-    - name: reasoning_quality
-      weight: 0.20
-      criteria: Located the bug deliberately, not by trial and error.
-    - name: efficiency
-      weight: 0.15
-      criteria: Fewer tool calls, fewer tokens at equal quality.
----
-
-The markdown body below the YAML is human commentary — the loader ignores it.
-"""
 
 
 def scenarios_page() -> str:
@@ -118,7 +18,7 @@ def scenarios_page() -> str:
     schema = scenario_json_schema()
     parts = [INTRO, "## Example\n\n```markdown\n" + EXAMPLE + "```\n", "## Fields\n", _section("Scenario", schema)]
     parts += [_section(name, schema["$defs"][name]) for name in _reading_order(schema)]
-    return "\n".join([*parts, _tools(), RULES])
+    return "\n".join([*parts, _tools(), ARMS + RULES])
 
 
 def _reading_order(schema: dict[str, Any]) -> list[str]:
@@ -137,9 +37,16 @@ def _reading_order(schema: dict[str, Any]) -> list[str]:
 
 
 def _references(field: dict[str, Any]) -> Iterator[str]:
-    for inner in (field, field.get("items", {}), *field.get("anyOf", [])):
+    for inner in (field, field.get("items", {}), *field.get("anyOf", []), *_values(field)):
         if "$ref" in inner:
             yield inner["$ref"].rsplit("/", 1)[-1]
+
+
+def _values(field: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The values of a field that is a mapping with names of one's own."""
+    yield from field.get("patternProperties", {}).values()
+    if isinstance(field.get("additionalProperties"), dict):
+        yield field["additionalProperties"]
 
 
 def _section(name: str, part: dict[str, Any]) -> str:
@@ -155,7 +62,7 @@ def _row(key: str, field: dict[str, Any], required: bool) -> str:
 
 
 def _default(field: dict[str, Any]) -> str:
-    match field["default"]:
+    match field.get("default"):
         case dict():
             return "its own defaults"
         case None | "" | []:
@@ -174,6 +81,8 @@ def _type(field: dict[str, Any]) -> str:
         return ", ".join(f"`{one}`" for one in field["enum"])
     if field["type"] == "array":
         return _list_type(field)
+    if field["type"] == "object":
+        return f"map: name to {_type(next(_values(field)))}"
     words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true` or `false`"}
     return words[field["type"]] + _bounds(field)
 
@@ -181,7 +90,12 @@ def _type(field: dict[str, Any]) -> str:
 def _list_type(field: dict[str, Any]) -> str:
     low, high = field.get("minItems", 0), field.get("maxItems")
     count = f"exactly {low} of " if low == high else f"at least {low} of " if low else ""
-    return f"list: {count}{_type(field['items'])}"
+    said = _type(field["items"])
+    return (
+        f"list of lists: {said.removeprefix('list: ')}"
+        if field["items"].get("type") == "array"
+        else f"list: {count}{said}"
+    )
 
 
 def _bounds(field: dict[str, Any]) -> str:

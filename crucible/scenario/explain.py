@@ -23,6 +23,7 @@ _TYPES = {
     "bool_type": "true or false",
     "tuple_type": "a list",
     "model_type": "keys and values",
+    "dict_type": "keys and values",
     "finite_number": "a finite number",
 }
 _NUMBERS = {"int_type", "float_type"}
@@ -31,6 +32,8 @@ _BOUNDS = {
     "greater_than_equal": ("at least", "ge"),
     "less_than_equal": ("at most", "le"),
 }
+_KEY = "[key]"
+"""Last in the place of a complaint about a key itself."""
 _COUNTED = {"too_short", "too_long"}
 """Pydantic counts valid items only; `checks` counts what the file has."""
 
@@ -47,6 +50,10 @@ def explain(tree: Tree, error: ValidationError) -> Iterator[Finding]:
             yield tree.line(loc[:-1]), f"{_owner(loc)}missing key '{loc[-1]}'{end}"
         elif kind == "extra_forbidden":
             yield tree.line(loc), f"{_owner(loc)}unknown key {shown(str(loc[-1]))}{_known_keys(loc)}"
+        elif loc and loc[-1] == _KEY:
+            yield tree.line(loc[:-1]), _wrong_key(loc[:-1], kind, context)
+        elif kind == "value_error":
+            yield tree.line(loc), f"{_name(loc)}: {context['error']}"
         elif (value := tree.value(loc)) is not UNUSABLE:
             yield tree.line(loc), _mismatch(tree, loc, value, kind, context) or f"{_name(loc)}: {one['msg']}"
 
@@ -57,6 +64,12 @@ def _name(loc: Loc) -> str:
 
 def _owner(loc: Loc) -> str:
     return f"{dotted(loc[:-1])}: " if len(loc) > 1 else ""
+
+
+def _wrong_key(loc: Loc, kind: str, context: dict[str, Any]) -> str:
+    key = str(loc[-1])
+    wanted = _wanted(kind, context, key) or f"another ({kind})"
+    return f"{_owner(loc)}a key must be {wanted}, got {shown(key)}"
 
 
 def _mismatch(tree: Tree, loc: Loc, value: Value, kind: str, context: dict[str, Any]) -> str | None:
@@ -125,11 +138,11 @@ def _known_keys(loc: Loc) -> str:
 
 
 def _model_at(loc: Loc) -> type[BaseModel]:
-    """The model that describes the mapping at `loc`."""
+    """The model that describes the mapping at `loc`. Names that the file gives (of servers) are passed over."""
     model: type[BaseModel] = Scenario
     for part in loc:
-        if isinstance(part, str):
-            model = next(_models_in(model.model_fields[part].annotation))
+        if (field := model.model_fields.get(str(part))) is not None:
+            model = next(_models_in(field.annotation), model)
     return model
 
 

@@ -5,19 +5,23 @@ The field descriptions are the reference: docs/scenarios.md and `crucible schema
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, StrictBool, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, Strict, StrictBool, StrictInt, StrictStr, model_validator
+
+from crucible.servers import Server
 
 NAME = r"^[a-z0-9][a-z0-9._-]*$"
 POLICY_ID = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 DIMENSION = r"^[a-z][a-z0-9_]*$"
 NOT_BLANK = r"\S"
+VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 PATTERN_WORDS = {
     NAME: "lower-case letters, digits, '.', '_' and '-', beginning with a letter or digit",
     POLICY_ID: "letters, digits, '.', '_' and '-', beginning with a letter or digit",
     DIMENSION: "lower-case letters, digits and '_', beginning with a letter",
     NOT_BLANK: "text that is not blank",
+    VARIABLE: "the name of a variable: letters, digits and '_', not beginning with a digit",
 }
 """The patterns as people read them, in messages and in the docs."""
 
@@ -40,10 +44,44 @@ TOOL_ARGUMENTS: dict[str, tuple[str, ...]] = {
 }
 """Arguments of the built-in tools; matchers may name these and no others."""
 PATH_ARGUMENT = "path"
+AgentPreset = Literal["claude-code", "codex", "gemini-cli", "opencode", "mini-swe-agent", "aider"]
+"""Agent CLIs Crucible knows how to run."""
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, strict=True, serialize_by_alias=True)
+
+
+class ExternalAgent(_Strict):
+    """A whole agent CLI as an arm, run headless inside the sandbox. Exactly one of `preset` and `command`."""
+
+    preset: AgentPreset | None = Field(default=None, description="An agent Crucible knows how to run.")
+    command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Program and arguments. `{prompt}`, `{system_prompt}`, `{model}`, `{max_turns}`, `{max_cost_usd}` and "
+        "`{base_url}` are filled in; nothing else is.",
+    )
+    args: tuple[StrictStr, ...] = Field(default=(), description="Further arguments of a preset.")
+    protocol: Literal["cli", "acp"] = Field(
+        default="cli", description="`cli` prints a transcript and ends; `acp` speaks the Agent Client Protocol."
+    )
+    format: Text | None = Field(default=None, description="Format of what it prints, by the name of its reader.")
+    api: Literal["anthropic", "openai", "openai-responses", "gemini"] | None = Field(
+        default=None, description="The wire format it asks its model in."
+    )
+    env: dict[StrictStr, StrictStr] = Field(
+        default_factory=dict, description="Environment variables, with the same places filled in as in `command`."
+    )
+    folders: tuple[Text, ...] = Field(
+        default=(), description="Host folders it needs (its installation), visible read-only at their own path."
+    )
+    version: tuple[StrictStr, ...] = Field(default=(), description="Command that prints its version.")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if (self.preset is None) == (self.command is None):
+            raise ValueError("say either preset or command")
+        return self
 
 
 class Arm(_Strict):
@@ -57,6 +95,12 @@ class Arm(_Strict):
     system_prompt: Text | None = Field(default=None, description="System prompt; absent means Crucible's neutral one.")
     extra_tools: tuple[Name, ...] = Field(
         default=(), description="Names of tool servers this arm gets beside the built-in tools."
+    )
+    agent: ExternalAgent | None = Field(default=None, description="A whole agent CLI in place of Crucible's own loop.")
+    tool_protocol: Literal["native", "json"] = Field(
+        default="native",
+        description="`json` asks for one JSON action per turn instead of native tool calls, for models that have none or "
+        "fail at them, as many small local ones do. Not with `agent`.",
     )
     baseline: StrictBool = Field(
         default=False,
@@ -158,6 +202,10 @@ class Scenario(_Strict):
         description="Extra paths (globs) that are read-only and that grading takes from the fixture.",
     )
     network: StrictBool = Field(default=False, description="Whether the sandbox has a network.")
+    servers: dict[Name, Server] = Field(
+        default_factory=dict,
+        description="Tool servers by the name that `extra_tools` uses; crucible.toml may define them too.",
+    )
     rubric: Rubric = Field(description="What is scored.")
     judge: Judge | None = Field(
         default=None, description="Who scores the rubric; a flag or crucible.toml may say so too."

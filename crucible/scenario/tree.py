@@ -63,6 +63,21 @@ class Tree:
                 return UNUSABLE
         return value
 
+    def items(self, loc: Loc) -> list[Loc]:
+        """Where the items of the list at `loc` are; none when there is no list."""
+        value = self.value(loc)
+        return [(*loc, index) for index in range(len(value))] if isinstance(value, tuple) else []
+
+    def keys(self, loc: Loc) -> list[str]:
+        """The keys of the mapping at `loc`; none when there is no mapping."""
+        value = self.value(loc)
+        return list(value) if isinstance(value, dict) else []
+
+    def text(self, loc: Loc) -> str | None:
+        """The text at `loc`; None when there is none, or a blank one."""
+        value = self.value(loc)
+        return value if isinstance(value, str) and value.strip() else None
+
 
 def dotted(loc: Loc) -> str:
     """`arms.0.model`, as messages and `LoadedScenario.lines` write it; always one printable line."""

@@ -1,6 +1,7 @@
 """What stored attempts say about the next ones: how often an arm passed, what it cost, how long it took.
 
-Rehearsals and attempts that do not count are left out; every mean comes with the number of attempts it is over.
+Rehearsals, controls and attempts that do not count are left out, and for plans those that were set up otherwise than the
+scenario says; every mean comes with the number of attempts it is over.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlmodel import col, select
 
-from crucible.store.tables import TotalRow
+from crucible.store.tables import AttemptRow, RunRow, TotalRow
 from crucible.store.writes import Store
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Counted real attempts of one arm with one model on scenarios of one name, earlier versions included.
+    """Counted real attempts of one arm, set up as the scenario says, with one model on scenarios of one name.
 
-    Means are None where nothing is known; US dollars and seconds of one attempt.
+    Earlier versions of the scenario are included. Means are None where nothing is known; US dollars and seconds of one attempt.
     """
 
     attempts: int
@@ -37,8 +38,13 @@ class History:
 _HISTORY = text("""
 SELECT COUNT(*), COALESCE(SUM(CASE WHEN passed THEN 1 ELSE 0 END), 0),
        COUNT(cost_usd), AVG(cost_usd), COUNT(seconds), AVG(seconds)
-FROM attempt WHERE rehearsal = :no AND scenario = :scenario AND arm = :arm AND model = :model AND counted = :yes
+FROM attempt WHERE rehearsal = :no AND scenario = :scenario AND arm = :arm AND model = :model AND setup = ''
+AND counted = :yes AND run_id NOT IN (SELECT id FROM run WHERE kind = 'control')
 """)
+
+_OF_CONTROLS = (
+    select(AttemptRow.id).join(RunRow, col(RunRow.id) == col(AttemptRow.run_id)).where(RunRow.kind == "control")
+)
 
 
 def history(store: Store, scenario: str, arm: str, model: str) -> History:
@@ -55,8 +61,10 @@ def past_totals(store: Store, scenario: str, arm: str, model: str) -> list[float
             TotalRow.scenario == scenario,
             TotalRow.arm == arm,
             TotalRow.model == model,
+            TotalRow.setup == "",
             col(TotalRow.rehearsal).is_(False),
             col(TotalRow.value).is_not(None),
+            col(TotalRow.attempt_id).not_in(_OF_CONTROLS),
         )
         rows = session.exec(query.order_by(col(TotalRow.seq))).all()
     return [value for judge, value in rows if judge == rows[-1][0] and value is not None]
@@ -81,6 +89,7 @@ class Twin:
 _OF_TWINS = """
 FROM attempt a JOIN run r ON r.id = a.run_id
 WHERE r.kind = 'aa' AND a.scenario_hash = :hash AND a.rehearsal = :rehearsal AND a.counted = :yes
+AND (:like = 0 OR a.setup IN (SELECT setup FROM attempt WHERE run_id = :like AND scenario_hash = :hash))
 """
 _TWINS = text(f"SELECT a.id, a.run_id, a.baseline, a.passed, a.cost_usd, a.seconds, a.tokens {_OF_TWINS} ORDER BY a.id")
 _THEIR_TOTALS = text(
@@ -88,9 +97,12 @@ _THEIR_TOTALS = text(
 )
 
 
-def twins(store: Store, scenario_hash: str, *, rehearsal: bool = False) -> list[Twin]:
-    """The counted attempts of all A/A runs on a scenario, by age; of rehearsals only when asked for."""
-    asked = {"hash": scenario_hash, "rehearsal": rehearsal, "yes": True}
+def twins(store: Store, scenario_hash: str, *, rehearsal: bool = False, like: int | None = None) -> list[Twin]:
+    """The counted attempts of all A/A runs on a scenario, by age; of rehearsals only when asked for.
+
+    `like` is a run: only attempts that were set up in a way in which that run set one up are of use to it.
+    """
+    asked = {"hash": scenario_hash, "rehearsal": rehearsal, "yes": True, "like": like or 0}
     with store.reading() as session:
         attempts = session.connection().execute(_TWINS, asked).all()
         totals = session.connection().execute(_THEIR_TOTALS, asked).all()

@@ -82,7 +82,8 @@ class TotalRow(SQLModel, table=True):
         Index("total_latest", "attempt_id", "seq"),
         Index(
             "total_leaderboard",
-            *("rehearsal", "scenario", "scenario_hash", "arm", "model", "setup", "attempt_id", "seq", "value"),
+            *("rehearsal", "scenario", "scenario_hash", "arm", "model", "setup", "judge_id"),
+            *("attempt_id", "seq", "value"),
         ),
     )
 

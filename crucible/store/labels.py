@@ -86,3 +86,9 @@ def take_back_label(store: Store, label_id: int) -> None:
     """Delete a label: a slip of the finger that was noticed at once is no opinion to be kept."""
     with store.writing() as session:
         session.execute(delete(LabelRow).where(col(LabelRow.id) == label_id))
+
+
+def label_row(store: Store, label_id: int) -> LabelRow | None:
+    """One label by its number; None when there is none."""
+    with store.reading() as session:
+        return session.get(LabelRow, label_id)

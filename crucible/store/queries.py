@@ -1,14 +1,12 @@
-"""Everything that is read from the store. Pages and tables are these queries and nothing a process remembers."""
+"""What is read from the store of runs and attempts. Pages and tables are queries and nothing a process remembers."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import text
 from sqlmodel import Session, col, select
 
 from crucible.store.tables import (
@@ -26,83 +24,6 @@ from crucible.store.tables import (
     TotalRow,
 )
 from crucible.store.writes import Store
-
-
-@dataclass(frozen=True, slots=True)
-class LeaderboardLine:
-    """One arm on one version (hash) of a scenario over all real comparisons. Sums and means are over what is known.
-
-    The counts say how many that is. An edited scenario is another scenario: where there are several, `label` tells them apart.
-    """
-
-    scenario: str
-    version: str
-    arm: str
-    model: str
-    counted: int
-    not_counted: int
-    passed: int
-    scored: int
-    mean_total: float | None
-    priced: int
-    mean_cost_usd: float | None
-    mean_tokens: float | None
-    mean_seconds: float | None
-    several_versions: bool = False
-
-    @property
-    def label(self) -> str:
-        """The scenario's name, with its version where there are several."""
-        return f"{self.scenario} @{self.version[:8]}" if self.several_versions else self.scenario
-
-
-# Runs of an arm against itself rank nobody. An attempt's id is in every index, so this keeps the scan on the covering one.
-_OF_AA = "SELECT a.id FROM attempt a JOIN run r ON r.id = a.run_id WHERE r.kind = 'aa'"
-_ATTEMPTS = text(f"""
-SELECT scenario, scenario_hash, arm, model,
-       SUM(CASE WHEN counted THEN 1 ELSE 0 END), SUM(CASE WHEN counted THEN 0 ELSE 1 END),
-       SUM(CASE WHEN counted AND passed THEN 1 ELSE 0 END),
-       SUM(CASE WHEN counted AND cost_usd IS NOT NULL THEN 1 ELSE 0 END),
-       AVG(CASE WHEN counted THEN cost_usd END),
-       AVG(CASE WHEN counted THEN tokens END),
-       AVG(CASE WHEN counted THEN seconds END)
-FROM attempt WHERE rehearsal = :no AND counted IS NOT NULL AND id NOT IN ({_OF_AA})
-GROUP BY scenario, scenario_hash, arm, model
-""")  # noqa: S608 - put together from constants
-_TOTALS = text(f"""
-SELECT scenario_hash, arm, model, COUNT(value), AVG(value) FROM total t
-WHERE rehearsal = :no AND NOT EXISTS (SELECT 1 FROM total l WHERE l.attempt_id = t.attempt_id AND l.seq > t.seq)
-AND attempt_id NOT IN ({_OF_AA})
-GROUP BY scenario, scenario_hash, arm, model
-""")  # noqa: S608 - put together from constants
-
-
-def leaderboard(store: Store) -> list[LeaderboardLine]:
-    """Every arm of every scenario that was really compared; rehearsals and A/A runs are never in it.
-
-    By scenario, best pass rate first.
-    """
-    with store.reading() as session:
-        connection = session.connection()
-        totals = {(r[0], r[1], r[2]): (r[3], r[4]) for r in connection.execute(_TOTALS, {"no": False})}
-        lines = []
-        for name, version, arm, model, counted, not_counted, passed, priced, *means in connection.execute(
-            _ATTEMPTS, {"no": False}
-        ):
-            scored, mean_total = totals.get((version, arm, model), (0, None))
-            lines.append(
-                LeaderboardLine(
-                    name, version, arm, model, counted, not_counted, passed, scored, mean_total, priced, *means
-                )
-            )
-    versions = Counter(scenario for scenario, _ in {(line.scenario, line.version) for line in lines})
-    told_apart = [replace(line, several_versions=True) if versions[line.scenario] > 1 else line for line in lines]
-    return sorted(told_apart, key=_rank)
-
-
-def _rank(line: LeaderboardLine) -> tuple[str, str, float, float, str]:
-    rate = line.passed / line.counted if line.counted else -1.0
-    return line.scenario, line.version, -rate, -(line.mean_total or 0.0), line.arm
 
 
 def runs(store: Store, limit: int = 50) -> list[tuple[RunRow, list[str], int, int]]:
@@ -268,5 +189,6 @@ def past_costs(store: Store, scenario: str, model: str) -> list[float]:
             col(AttemptRow.counted).is_(True),
             col(AttemptRow.cost_usd).is_not(None),
             col(AttemptRow.rehearsal).is_(False),
+            col(AttemptRow.run_id).not_in(select(RunRow.id).where(RunRow.kind == "control")),
         )
         return [c for c in session.exec(query.order_by(col(AttemptRow.id).desc()).limit(50)).all() if c is not None]

@@ -17,10 +17,11 @@ from sqlmodel import Session, SQLModel, col, select
 
 from crucible.errors import StoreError
 from crucible.redaction import redact
-from crucible.store.engine import open_engine
+from crucible.store.engine import as_shown, open_engine
 from crucible.store.tables import (
     AttemptRow,
     EventRow,
+    FirstRequestRow,
     JudgementRow,
     JudgeRow,
     PlannedRow,
@@ -32,6 +33,7 @@ from crucible.store.tables import (
 )
 
 Row = TypeVar("Row", bound=SQLModel)
+_NAMED_BY: dict[type[SQLModel], str] = {ScenarioRow: "hash", JudgeRow: "id", FirstRequestRow: "sha256"}
 
 
 def now() -> str:
@@ -70,10 +72,13 @@ def clean(value: Any) -> Any:
 
 
 class Store:
-    """One store, open for writing. A context manager; every method is one transaction."""
+    """One store, open for writing. A context manager; every method is one transaction.
+
+    `where` is its path or URL as people may see it, without a password.
+    """
 
     def __init__(self, where: str | Path) -> None:
-        self.where = str(where)
+        self.where = as_shown(where)
         self.engine = open_engine(where)
 
     def __enter__(self) -> Self:
@@ -103,11 +108,10 @@ class Store:
         with self.writing() as session:
             session.add_all(_cleaned(row) for row in rows)
 
-    def ensure(self, row: ScenarioRow | JudgeRow) -> None:
+    def ensure(self, row: ScenarioRow | JudgeRow | FirstRequestRow) -> None:
         """Append a row that is named by its content, unless it is there."""
         with self.writing() as session:
-            key = row.hash if isinstance(row, ScenarioRow) else row.id
-            if session.get(type(row), key) is None:
+            if session.get(type(row), getattr(row, _NAMED_BY[type(row)])) is None:
                 session.add(_cleaned(row))
 
     def create_run(self, run: RunRow, plan: Sequence[PlannedRow]) -> int:
@@ -198,7 +202,7 @@ class Store:
                 return
             attempt = session.get_one(AttemptRow, attempt_id)
             total.scenario, total.scenario_hash, total.arm = attempt.scenario, attempt.scenario_hash, attempt.arm
-            total.model, total.rehearsal = attempt.model, attempt.rehearsal
+            total.model, total.setup, total.rehearsal = attempt.model, attempt.setup, attempt.rehearsal
             total.seq = (session.exec(select(func.max(TotalRow.seq))).one() or 0) + 1
             session.add_all(_cleaned(row) for row in [*scores, total])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
 from typing import Literal
@@ -73,9 +74,21 @@ def test_published_mcnemar() -> None:
     assert 1.0 == exact.mcnemar(0, 0)
 
 
+def test_some_tables_of_the_oracle(oracle) -> None:
+    """Fisher, both mid-p, Boschloo and Barnard, of tables of every size up to 12 per arm."""
+    small = [case for case in oracle("two_arm_grid")["cases"] if max(case["n1"], case["n2"]) <= 12]
+    as_the_oracle(small[::5])
+
+
+@pytest.mark.slow
 def test_every_table_of_the_oracle(oracle) -> None:
-    """Fisher, both mid-p, Boschloo and Barnard on 284 tables."""
-    for case in oracle("two_arm_grid")["cases"]:
+    """284 tables."""
+    as_the_oracle(oracle("two_arm_grid")["cases"])
+
+
+def as_the_oracle(cases: Sequence[dict[str, float]]) -> None:
+    assert cases
+    for case in cases:
         table = case["x1"], case["n1"], case["x2"], case["n2"]
         found = {
             "fisher_two_sided": exact.fisher(*table),
@@ -131,9 +144,20 @@ def test_smallest_attainable_p_of_the_oracle(oracle) -> None:
         assert row["boschloo_can"] == (exact.smallest_p(n, n) <= threshold)
 
 
+@given(tables(most=7), st.sampled_from(ONE_SIDED))
+@settings(deadline=None, max_examples=10)
+def test_scipy_agrees_on_small_tables(table: Table, side: Literal["greater", "less"]) -> None:
+    as_scipy(table, side)
+
+
+@pytest.mark.slow
 @given(tables(), st.sampled_from(ONE_SIDED))
 @settings(deadline=None, max_examples=60)
 def test_scipy_agrees(table: Table, side: Literal["greater", "less"]) -> None:
+    as_scipy(table, side)
+
+
+def as_scipy(table: Table, side: Literal["greater", "less"]) -> None:
     """SciPy searches the rate with an optimiser, which may stop short: never above ours by more than rounding."""
     theirs = boschloo_exact(columns(table), alternative=side, n=128).pvalue
     ours = exact.boschloo(*table, side)

@@ -15,6 +15,7 @@ from sqlmodel import SQLModel, select
 from crucible.errors import StoreError
 from crucible.store import queries
 from crucible.store.engine import HEAD
+from crucible.store.standings import leaderboard
 from crucible.store.tables import AttemptRow, EventRow, PlannedRow, RunRow, ScenarioRow, TotalRow
 from crucible.store.writes import Store, clean, now
 
@@ -66,6 +67,38 @@ def test_migrations_and_tables_agree(store: Store) -> None:
         assert [] == compare_metadata(MigrationContext.configure(connection), SQLModel.metadata)
 
 
+def test_an_old_store_keeps_its_rows_and_learns_which_arms_went_without_their_tools(store: Store) -> None:
+    """Made at the newest version, taken down to the first and opened again, as one of an old Crucible is."""
+    text = "---\narms:\n  - id: a\n    extra_tools: [asd]\n  - id: b\n---\n"
+    made = scenario("old").model_copy(update={"text": text})
+    store.ensure(ScenarioRow(**made.model_dump()))
+    row = run()
+    row.without_extra_tools = True
+    run_id = store.create_run(row, [planned(0)])
+    for arm in ("a", "b"):
+        one = attempt(run_id, arm)
+        one.scenario_hash = "hash-old"
+        store.start_attempt(one)
+    _take_down(store, "0001")
+    with Store(store.where) as again, again.reading() as session:
+        found = {a.arm: a.setup for a in session.exec(select(AttemptRow)).all()}
+    assert {"a": "without extra tools", "b": ""} == found
+
+
+def _take_down(store: Store, version: str) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    import crucible.store.engine
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(crucible.store.engine.__file__).with_name("migrations")))
+    with store.engine.connect().execution_options(writing=True) as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, version)
+        connection.commit()
+
+
 def test_a_store_of_a_newer_version_is_refused_with_what_to_do(store: Store) -> None:
     with sqlite3.connect(store.where) as raw:
         raw.execute("update alembic_version set version_num = '9999'")
@@ -105,7 +138,7 @@ def test_rehearsals_are_never_in_the_leaderboard(store: Store) -> None:
         run_id = store.create_run(run(rehearsal), [planned(0)])
         attempt_id = store.start_attempt(attempt(run_id, rehearsal=rehearsal))
         store.finish_attempt(attempt_id, {"ending": "finished", "cause": "agent", "counted": True, "passed": True})
-    (line,) = queries.leaderboard(store)
+    (line,) = leaderboard(store)
     assert (1, 1) == (line.counted, line.passed)
 
 
@@ -123,7 +156,7 @@ def test_means_of_the_leaderboard_leave_out_what_is_unknown_and_say_so(store: St
             store.add_judging(attempt_id, "j", [], [], TotalRow(
                 attempt_id=attempt_id, judge_id="j", seq=0, value=total, partial=None, weight_scored=1, missing=[]
             ))  # fmt: skip
-    (line,) = queries.leaderboard(store)
+    (line,) = leaderboard(store)
     assert (2, 1, 2, 1, 1) == (line.counted, line.not_counted, line.passed, line.scored, line.priced)
     assert (0.8, 0.5) == (line.mean_total, line.mean_cost_usd)
 
@@ -148,6 +181,7 @@ def test_nan_is_refused() -> None:
             clean(value)
 
 
+@pytest.mark.slow
 def test_many_writers_wait_for_each_other(store: Store) -> None:
     run_id = store.create_run(run(), [planned(0)])
     code = (

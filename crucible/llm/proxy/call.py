@@ -21,13 +21,17 @@ from crucible.redaction import redact_bytes
 from crucible.transcript.messages import Usage
 
 _ADDED = "stream_options.include_usage was added to the request, and the count taken out of the reply again"
+_TAKEN = "tools that the provider runs were taken out of the request, as the scenario has no network: {}"
 
 
 class Call:
-    """A call that was admitted. Bytes of the reply go in, bytes for the agent come out."""
+    """A call that was admitted. Bytes of the reply go in, bytes for the agent come out.
 
-    def __init__(self, asked: Asked, upstream: Upstream, ledger: Ledger) -> None:
-        self.asked = asked
+    `taken` names what was taken out of the request; `asked` is without it.
+    """
+
+    def __init__(self, asked: Asked, upstream: Upstream, ledger: Ledger, taken: tuple[str, ...] = ()) -> None:
+        self.asked, self._taken = asked, taken
         self.status: int | None = None
         self.error: str | None = None
         self._upstream, self._ledger = upstream, ledger
@@ -40,7 +44,7 @@ class Call:
     def sent(self) -> dict[str, Any] | None:
         """The body to send in place of the agent's; None when the agent's own will do."""
         if not self._count_added:
-            return None
+            return self.asked.body if self._taken else None
         options = self.asked.body.get("stream_options")
         counted = {**(options if isinstance(options, dict) else {}), "include_usage": True}
         return {**self.asked.body, "stream_options": counted}
@@ -97,8 +101,12 @@ class Call:
             finish_reason=read.finish_reason,
             answered_by=read.model,
             error=self.error,
-            notes=(_ADDED,) if self._count_added else (),
+            notes=self._notes(),
         )
+
+    def _notes(self) -> tuple[str, ...]:
+        added = (_ADDED,) if self._count_added else ()
+        return (*added, *([_TAKEN.format(", ".join(self._taken))] if self._taken else []))
 
     def _usage(self) -> Usage:
         usage = self._reader.usage()

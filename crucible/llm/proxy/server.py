@@ -13,6 +13,7 @@ from crucible.llm.estimate import BYTES_PER_TOKEN
 from crucible.llm.proxy.call import Call
 from crucible.llm.proxy.exchange import HUNG_UP, Asked, Exchange, Trouble
 from crucible.llm.proxy.forward import Forward, HungUpError, own_error
+from crucible.llm.proxy.hosted import without_hosted
 from crucible.llm.proxy.ledger import Ledger
 from crucible.llm.proxy.stream import parse_object
 from crucible.llm.proxy.upstream import Upstream
@@ -34,6 +35,8 @@ class ModelProxy:
     end of a reply is not sent before `seen` has returned. A CrucibleError of either refuses every later call and is
     raised when the context is left, unless something else is.
 
+    Without `network` the tools that the provider runs itself (see proxy.hosted) are taken out of each request.
+
     A provider's errors reach the agent as they came, without keys; retrying is its business. `silence` is the seconds
     after which a provider that says nothing is given up (504). Bodies above `body_bytes` are refused with 413.
     """
@@ -45,13 +48,14 @@ class ModelProxy:
         *,
         admit: Callable[[int], str | None],
         seen: Callable[[Exchange], None],
+        network: bool = True,
         silence: float = 600.0,
         body_bytes: int = 64 * 1024 * 1024,
     ) -> None:
         self._listening = listening
         self._upstream = upstream
         self._ledger = Ledger(admit, seen)
-        self._body_bytes = body_bytes
+        self._network, self._body_bytes = network, body_bytes
         self._forward = Forward(upstream, silence, body_bytes)
         self._runner: web.AppRunner | None = None
         self._busy: set[asyncio.Task[object]] = set()
@@ -138,12 +142,13 @@ class ModelProxy:
         body = parse_object(raw)
         if body is None:
             return self._turned_away(request, found, 400, "the body is not a JSON object")
+        body, taken = (body, ()) if self._network else without_hosted(found.dialect, body)
         asked = self._ledger.asked(found, body)
         why = self._ledger.refusal(asked, ceil(len(raw) / BYTES_PER_TOKEN))
         if why is not None:
             return own_error(found.dialect, refused_status(found.dialect), why)
         await self._know_price(asked.model)
-        call = Call(asked, self._upstream, self._ledger)
+        call = Call(asked, self._upstream, self._ledger, taken)
         try:
             return await self._forward.call(request, found, raw, call)
         except asyncio.CancelledError:

@@ -1,0 +1,160 @@
+"""An attempt turn by turn: what was called and what came of it. Results of tools, which are most of a log, stay behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import case, func
+from sqlalchemy import select as columns_of
+from sqlalchemy.orm import defer
+from sqlmodel import Session, col
+
+from crucible.store.tables import AttemptRow, EventRow, ScenarioRow
+from crucible.store.writes import Store
+
+SAID = 300
+"""Characters of a reply that are read; of the results of calls as many again are read for those that are looked at."""
+_REPLIED = ("input_uncached", "input_cached", "cache_write", "output", "text_size")
+_ANSWERED = ("call_id", "tool", "arguments", "ok", "exit_code", "timed_out", "text_size", "limit")
+_DECIDED = ("call_id", "action", "policy_id")
+_PICKED = {"replied": _REPLIED, "answered": _ANSWERED, "decided": _DECIDED}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One tool call. `seq` is its event's place in the transcript, `at` seconds since the attempt started.
+
+    `arguments` is None when they could not be read; `refused` names the policy that did; `size` is what it gave, in
+    characters.
+    """
+
+    seq: int
+    tool: str
+    arguments: Mapping[str, Any] | None
+    ok: bool
+    exit_code: int | None = None
+    timed_out: bool = False
+    refused: str | None = None
+    limit: str | None = None
+    size: int = 0
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn. `said` is the beginning of the reply, of `said_size` characters; `tokens` is what it was billed, None where
+    that is not known; `at` is when its last event was, in seconds since the attempt started."""
+
+    number: int
+    said: str = ""
+    said_size: int = 0
+    tokens: int | None = None
+    at: float = 0.0
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass
+class _Draft:
+    said: str = ""
+    said_size: int = 0
+    tokens: int | None = None
+    at: float = 0.0
+    steps: list[tuple[int, float, dict[str, Any]]] = field(default_factory=list)
+
+
+def attempt_head(store: Store, attempt_id: int) -> tuple[AttemptRow, ScenarioRow] | None:
+    """An attempt's row, its diff left unread, with its scenario; None when there is none."""
+    with store.reading() as session:
+        found = session.get(AttemptRow, attempt_id, options=[defer(AttemptRow.diff)])  # type: ignore[arg-type] # a column
+        return None if found is None else (found, session.get_one(ScenarioRow, found.scenario_hash))
+
+
+def turns_of(store: Store, attempt_id: int) -> list[Turn]:
+    """The turns of an attempt in order; empty when it has none, or does not exist."""
+    with store.reading() as session:
+        events = _events(session, attempt_id)
+    drafts: dict[int, _Draft] = {}
+    refused: dict[str, str] = {}
+    for seq, kind, number, at, picked, text in events:
+        if kind == "decided":
+            if picked["action"] in ("block", "fail"):
+                refused[str(picked["call_id"])] = str(picked["policy_id"])
+            continue
+        draft = drafts.setdefault(number, _Draft())
+        draft.at = max(draft.at, at)
+        if kind == "replied":
+            draft.said, draft.said_size, draft.tokens = text or "", int(picked["text_size"] or 0), _billed(picked)
+        else:
+            draft.steps.append((seq, at, picked))
+    return [_turn(number, draft, refused) for number, draft in sorted(drafts.items())]
+
+
+def texts_of(store: Store, attempt_id: int, seqs: Sequence[int], most: int = SAID) -> dict[int, str]:
+    """The beginnings of the texts of some events, by their place in the transcript."""
+    head = func.substr(func.json_extract(col(EventRow.data), "$.text"), 1, most)
+    with store.reading() as session:
+        in_place = session.get_bind().dialect.name == "sqlite"
+        query = columns_of(EventRow.seq, head if in_place else col(EventRow.data)).where(  # type: ignore[call-overload] # any columns
+            col(EventRow.attempt_id) == attempt_id, col(EventRow.seq).in_(seqs)
+        )
+        rows = session.execute(query).all()
+    return {seq: (said or "") if in_place else json.loads(said).get("text", "")[:most] for seq, said in rows}
+
+
+def _events(session: Session, attempt_id: int) -> Iterable[tuple[int, str, int, float, dict[str, Any], str | None]]:
+    in_place = session.get_bind().dialect.name == "sqlite"
+    data, kind = col(EventRow.data), col(EventRow.kind)
+    thin = (
+        case(
+            *(
+                (kind == one, func.json_extract(data, *(f"$.{name}" for name in names)))
+                for one, names in _PICKED.items()
+            )
+        ),
+        case((kind == "replied", func.substr(func.json_extract(data, "$.text"), 1, SAID))),
+    )
+    query = (
+        columns_of(EventRow.seq, EventRow.kind, EventRow.turn, EventRow.at, *(thin if in_place else (data,)))  # type: ignore[call-overload] # any columns
+        .where(col(EventRow.attempt_id) == attempt_id, kind.in_(_PICKED))
+        .order_by(col(EventRow.seq))
+    )
+    return [_picked(row, in_place=in_place) for row in session.execute(query)]
+
+
+def _picked(row: Any, *, in_place: bool) -> tuple[int, str, int, float, dict[str, Any], str | None]:
+    seq, kind, turn, at, said, *text = row
+    names = _PICKED[kind]
+    if in_place:
+        return seq, kind, turn, at, dict(zip(names, json.loads(said), strict=True)), text[0]
+    event = json.loads(said)
+    return seq, kind, turn, at, {name: event.get(name) for name in names}, str(event.get("text") or "")[:SAID]
+
+
+def _turn(number: int, draft: _Draft, refused: Mapping[str, str]) -> Turn:
+    steps = tuple(_step(seq, at, picked, refused) for seq, at, picked in draft.steps)
+    return Turn(number, draft.said, draft.said_size, draft.tokens, draft.at, steps)
+
+
+def _step(seq: int, at: float, picked: Mapping[str, Any], refused: Mapping[str, str]) -> Step:
+    return Step(
+        seq=seq,
+        tool=str(picked["tool"]),
+        arguments=picked["arguments"],
+        ok=bool(picked["ok"]),
+        exit_code=picked["exit_code"],
+        timed_out=bool(picked["timed_out"]),
+        refused=None if picked["ok"] else refused.get(str(picked["call_id"])),
+        limit=picked["limit"],
+        size=int(picked["text_size"] or 0),
+        at=at,
+    )
+
+
+def _billed(picked: Mapping[str, Any]) -> int | None:
+    uncached, output = picked["input_uncached"], picked["output"]
+    if uncached is None or output is None:
+        return None
+    return int(uncached + (picked["input_cached"] or 0) + (picked["cache_write"] or 0) + output)
