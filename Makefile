@@ -26,7 +26,7 @@ pytest: $(VENV)/.ready
 pytest-all: $(VENV)/.ready
 	$(BIN)/python -m pytest -q -n 2
 
-selfcheck: $(VENV)/.ready  ## simulated experiments with a known truth, through store, decision and report (minutes)
+selfcheck: $(VENV)/.ready  ## simulated experiments with a known truth, through store, decision and report (an hour of CPU)
 	$(BIN)/python -m tests.selfcheck
 
 bench: $(VENV)/.ready  ## measure; prints ratios, asserts nothing
@@ -38,6 +38,8 @@ bench: $(VENV)/.ready  ## measure; prints ratios, asserts nothing
 	$(BIN)/python benchmarks/similarity.py
 	$(BIN)/python benchmarks/confirm.py
 	$(BIN)/python benchmarks/trajectory.py
+	$(BIN)/python benchmarks/tool_servers.py
+	$(BIN)/python benchmarks/proxy.py
 
 docs: $(VENV)/.ready  ## write the generated pages
 	$(BIN)/python -m crucible.scenario.docs

@@ -17,6 +17,7 @@ from crucible.agents.builtin import builtin_tools
 from crucible.agents.loop import LoopAgent
 from crucible.agents.rehearsal import ScriptedCall, ScriptedTurn
 from crucible.agents.scripted import ScriptedModel
+from crucible.runner.arms import Player
 from crucible.runner.attempt import Bench, Job, run_attempt
 from crucible.runner.plan import plan
 from crucible.runner.prepare import Prepared, prepare, resolve_mode
@@ -67,7 +68,7 @@ async def measure(files: int) -> list[tuple[float, float, float]]:
             for slot in slots:
                 turns = [*(ScriptedTurn(calls=(call,)) for call in CALLS), ScriptedTurn(say="done")]
                 agent = LoopAgent(ScriptedModel(turns), builtin_tools())
-                times.append(await timed(where, Job(slot, ready, Validation(), agent)))
+                times.append(await timed(where, Job(slot, ready, Validation(), Player(agent))))
             return times[2:]
 
 

@@ -11,6 +11,7 @@ from time import process_time
 
 from crucible.report import comparison, costs, evidence, exploratory, order, overall
 from crucible.report.gather import gather
+from crucible.stats import distribution
 from crucible.store.filling import Filled, fill_run
 from crucible.store.writes import Store
 
@@ -55,7 +56,7 @@ def measured(store: Store, run: int, metric: str, attempts: int) -> None:
     print(f"{attempts:,} attempts, verdict on the {metric}")
     whole = cpu(lambda: overall.overall(store, run))
     again = cpu(lambda: overall.overall(store, run))
-    for cache in (evidence._passes_on_these, evidence.scores_on_these, evidence.permuted):  # noqa: SLF001 - measured cold
+    for cache in (evidence._passes_on_these, evidence.scores_on_these, evidence.permuted, distribution._by_table_kept):  # noqa: SLF001 - measured cold
         cache.cache_clear()
     gathered = gather(store, run)
     assert gathered is not None

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from crucible.store.queries import leaderboard
+from crucible.store.standings import leaderboard
 from crucible.store.tables import AttemptRow, JudgeRow, RunRow, ScenarioRow, TotalRow
 from crucible.store.writes import Store, now
 

@@ -30,6 +30,7 @@ LAYERS = [
     "stats",
     "store",
     "settings",
+    "servers",
     "redaction",
     "errors",
 ]

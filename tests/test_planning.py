@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import text
 
 from crucible.cli.app import run_app
 from crucible.errors import UsageError
@@ -107,6 +108,18 @@ def test_where_a_rate_has_no_room_above_it_is_planned_downwards_and_without_any_
     assert [0.65, 0.8] == pytest.approx([plan(1, 0.15, base=b).scenarios[0].other for b in (0.5, 0.95)])
     with pytest.raises(UsageError, match="a pass rate of 50% cannot differ by 60 points"):
         plan(1, 0.6)
+
+
+@pytest.mark.parametrize("setup", ["without extra tools", "asd=code-graph"])
+def test_a_plan_is_not_made_from_attempts_that_were_set_up_otherwise(tmp_path: Path, setup: str) -> None:
+    with Store(tmp_path / "s.db") as store:
+        fill_run(store, {"s0": {"careful": [Filled(True, 0.9)] * 3, "baseline": [Filled(True, 0.9)] * 3}}, "baseline")
+        with store.writing() as session:
+            session.execute(text("UPDATE attempt SET setup = :setup WHERE arm = 'careful'"), {"setup": setup})
+            session.execute(text("UPDATE total SET setup = :setup WHERE arm = 'careful'"), {"setup": setup})
+        found = {arm: history(store, "s0", arm, "openai/simulated").attempts for arm in ("careful", "baseline")}
+        assert {"careful": 0, "baseline": 3} == found
+        assert [0, 3] == [len(past_totals(store, "s0", arm, "openai/simulated")) for arm in ("careful", "baseline")]
 
 
 def test_what_is_stored_is_used_and_named(tmp_path: Path) -> None:

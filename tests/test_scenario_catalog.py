@@ -10,7 +10,7 @@ import pytest
 
 from crucible.errors import ExitCode, ScenarioError, UsageError
 from crucible.scenario.catalog import find_bench, get_scenario, list_scenarios
-from crucible.scenario.docs import EXAMPLE
+from crucible.scenario.docs_text import EXAMPLE
 from crucible.scenario.load import LoadedScenario
 
 

@@ -11,7 +11,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from crucible.scenario.docs import EXAMPLE, write
+from crucible.scenario.docs import write
+from crucible.scenario.docs_text import EXAMPLE
 from crucible.scenario.jsonschema import scenario_json_schema, scenario_json_schema_text
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -28,7 +29,7 @@ def complaints(scenario: dict[str, Any]) -> list[str]:
 
 def objects(schema: Any) -> Iterator[dict[str, Any]]:
     if isinstance(schema, dict):
-        if schema.get("type") == "object":
+        if "properties" in schema:
             yield schema
         for inner in schema.values():
             yield from objects(inner)
@@ -45,7 +46,7 @@ def test_the_schema_is_a_json_schema_without_unknown_keys() -> None:
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert "$id" not in schema
     found = list(objects(schema))
-    assert len(found) == 8
+    assert len(found) == 10
     assert all(one["additionalProperties"] is False and one["title"] and one["description"] for one in found)
 
 
@@ -68,6 +69,8 @@ def test_the_schema_text_is_the_schema() -> None:
     assert scenario_json_schema() == json.loads(scenario_json_schema_text())
 
 
-@pytest.mark.parametrize("key", ["fixture_path", "max_cost_usd", "extra_tools", "not", "samples", "criteria"])
+@pytest.mark.parametrize(
+    "key", ["fixture_path", "max_cost_usd", "extra_tools", "not", "samples", "criteria", "env_from", "api"]
+)
 def test_the_page_has_a_row_for_a_field(key: str) -> None:
     assert f"| `{key}` |" in (DOCS / "scenarios.md").read_text()

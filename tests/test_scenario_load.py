@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crucible.errors import ExitCode, ScenarioError
-from crucible.scenario.docs import EXAMPLE
+from crucible.scenario.docs_text import EXAMPLE
 from crucible.scenario.load import MAX_BYTES, LoadedScenario, load_scenario
 from crucible.scenario.schema import Budget, Matcher, Scenario
 
@@ -282,7 +282,7 @@ FIELDS = [
             "24: policies has no value; give it one or delete the key",
             (
                 "26: unknown key 'x'; known keys: name, description, fixture_path, fixture_ref, test_command, "
-                "test_report, reference_fix, task_prompt, arms, budget, policies, protected, network, rubric, judge, "
+                "test_report, reference_fix, task_prompt, arms, budget, policies, protected, network, servers, rubric, judge, "
                 "blocks"
             ),
         ],

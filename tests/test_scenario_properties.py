@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crucible.errors import ScenarioError
-from crucible.scenario.docs import EXAMPLE
+from crucible.scenario.docs_text import EXAMPLE
 from crucible.scenario.load import LoadedScenario, load_scenario
 from crucible.scenario.scalars import Misread, read_plain
 from crucible.scenario.tree import read_tree

@@ -5,19 +5,18 @@ Every tool call id gets exactly one result, whatever happens; usage is accounted
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from time import monotonic
+from typing import Any
 
 from crucible.agents.calls import Answer, answer, refusal
-from crucible.agents.spend import Spend
+from crucible.agents.spend import MOST_OUTPUT, Spend
 from crucible.agents.types import Ending, Record, Task
 from crucible.errors import Cause, ProviderError
 from crucible.llm.types import Model, Reply, Request
 from crucible.transcript.events import Answered, Decided, Noted, Replied, Started, cap_text
 from crucible.transcript.messages import Message, ToolCall, ToolSpec
+from crucible.transcript.opening import fingerprint
 from crucible.world.types import ToolOutcome, World
 
 MOST_BAD_TURNS = 5
@@ -31,21 +30,45 @@ MOST_NAMED = 200
 
 
 class LoopAgent:
-    """Drives a model with tools until it replies without a call or a budget ends."""
+    """Drives a model with tools until it replies without a call or a budget ends.
 
-    def __init__(self, model: Model, tools: Sequence[ToolSpec]) -> None:
+    `brought` is what the arm brought beside the built-in tools, for the opening (see transcript.opening: environment).
+    """
+
+    def __init__(self, model: Model, tools: Sequence[ToolSpec], brought: Mapping[str, Any] | None = None) -> None:
         self.model = model
         self.tools = {tool.name: tool for tool in tools}
+        self.brought = dict(brought or {})
 
     async def attempt(self, task: Task, world: World, record: Record) -> Ending:
         """Work on the task. Raises AttemptError when the provider or the world failed."""
-        return await _Conversation(self.model, self.tools, task, world, record).run()
+        return await _Conversation(self, task, world, record).run()
+
+    def opening(self, task: Task) -> dict[str, Any]:
+        """What it will first ask (see transcript.opening), told without asking anybody; the same in every attempt."""
+        return {
+            "messages": [{"role": message.role, "content": message.content} for message in first_messages(task)],
+            "tools": [
+                {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+                for tool in self.tools.values()
+            ],
+            "model": self.model.name,
+            # A reply may be as long as this where the budget leaves room for it, which depends on the prompt.
+            "parameters": {"most_output_tokens": MOST_OUTPUT, "budget": task.budget.model_dump()},
+            "environment": dict(self.brought),
+        }
+
+
+def first_messages(task: Task) -> list[Message]:
+    """What a conversation begins with."""
+    return [Message("system", task.system_prompt), Message("user", task.prompt)]
 
 
 class _Conversation:
-    def __init__(self, model: Model, tools: dict[str, ToolSpec], task: Task, world: World, record: Record) -> None:
-        self.model, self.tools, self.task, self.world, self.record = model, tools, task, world, record
-        self.messages = [Message("system", task.system_prompt), Message("user", task.prompt)]
+    def __init__(self, agent: LoopAgent, task: Task, world: World, record: Record) -> None:
+        self.agent, self.model, self.tools = agent, agent.model, agent.tools
+        self.task, self.world, self.record = task, world, record
+        self.messages = first_messages(task)
         self.spend = Spend(task.budget)
         self.bad_turns = 0
         self._zero = monotonic()
@@ -116,6 +139,7 @@ class _Conversation:
         return round(monotonic() - self._zero, 4)
 
     def _record_start(self) -> None:
+        opening = self.agent.opening(self.task)
         self.record(
             Started(
                 at=self._at,
@@ -123,7 +147,8 @@ class _Conversation:
                 system_prompt=self.task.system_prompt,
                 task=self.task.prompt,
                 tools=tuple(self.tools),
-                first_request_sha256=_fingerprint(self._request()),
+                first_request_sha256=fingerprint(opening),
+                opening=opening,
             )
         )
 
@@ -199,9 +224,3 @@ def _capped(arguments: dict[str, object] | None) -> dict[str, object] | None:
     if arguments is None:
         return None
     return {key: cap_text(value) if isinstance(value, str) else value for key, value in arguments.items()}
-
-
-def _fingerprint(request: Request) -> str:
-    """Hash of what an arm's first request says, so that two arms' declared differences can be checked."""
-    said = {"messages": [asdict(m) for m in request.messages], "tools": [asdict(t) for t in request.tools]}
-    return hashlib.sha256(json.dumps(said, sort_keys=True, ensure_ascii=True).encode()).hexdigest()

@@ -9,6 +9,7 @@ import typer
 from crucible.cli.console import note
 from crucible.cli.context import Context
 from crucible.cli.running import complete_scenario, dry_run, models_of, show_result, watched
+from crucible.cli.tools import tools_of
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +42,10 @@ def aa_command(
     without_extra_tools: Annotated[
         bool, typer.Option("--without-extra-tools", help="Leave out the tool servers the arm names; marked.")
     ] = False,
+    tools: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=SERVER", help="Another tool server in the place of one the arm names; marked."),
+    ] = None,
     sandbox: Annotated[str | None, typer.Option(help="auto, overlay or copy.")] = None,
     only_price: Annotated[
         bool, typer.Option("--dry-run", help="Check everything and price the run; make nothing.")
@@ -67,6 +72,7 @@ def aa_command(
         judge_samples=judge_samples,
         rehearse=rehearse,
         without_extra_tools=without_extra_tools,
+        tools=tools_of(tools),
         against_itself=arm or get_scenario(chosen.bench, name).scenario.baseline.id,
     )
     ready = choose(chosen.bench, options, settings, note)

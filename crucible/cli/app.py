@@ -27,6 +27,8 @@ from crucible.cli import (
     run,
     scenarios,
     selftest,
+    tools,
+    ui,
 )
 from crucible.cli.context import Context
 from crucible.errors import CrucibleError, ExitCode
@@ -55,10 +57,12 @@ aa.register(app)
 scenarios.register(app)
 results.register(app)
 compare.register(app)
+ui.register(app)
 gate.register(app)
 nightly.register(app)
 label.register(app)
 doctor.register(app)
+tools.register(app)
 selftest.register(app)
 floor.register(app)
 new_failure.register(app)

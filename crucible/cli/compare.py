@@ -29,6 +29,9 @@ def compare_command(
     details: Annotated[
         bool, typer.Option("--details", help="List every attempt, and every number behind the verdict.")
     ] = False,
+    differences: Annotated[
+        bool, typer.Option("--differences", help="Show how the first requests of the arms differ, as a diff.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every number.")] = False,
 ) -> int:
     """Report a run: was it tested, the verdict, what it could see, cost, order. With RUN2: what changed since RUN.
@@ -40,9 +43,26 @@ def compare_command(
     chosen: Context = context.obj
     settings = chosen.settings()
     with chosen.open_store(settings, must_exist=True) as store:
+        if differences:
+            return _differences(store, run, other, as_json=as_json)
         if other is not None:
             return _two(store, run, other, as_json=as_json)
         return show_run(store, run, prices_of(settings), details=details, as_json=as_json)
+
+
+def _differences(store: Store, run: int, other: int | None, *, as_json: bool) -> int:
+    from crucible.report.arm_diff import arm_diff, arm_diff_lines
+
+    if other is not None:
+        raise UsageError("--differences is of the arms of one run", hint=f"crucible compare {run} --differences")
+    if (found := arm_diff(store, run)) is None:
+        raise UsageError(f"there is no run {run} in this store", hint="crucible runs")
+    if as_json:
+        print_json(found)
+    else:
+        for line in arm_diff_lines(found):
+            typer.echo(line)
+    return int(ExitCode.DONE)
 
 
 def show_run(store: Store, run: int, prices: Prices, *, details: bool = False, as_json: bool = False) -> int:

@@ -35,7 +35,7 @@ def leaderboard_command(
     """Arms ranked over all real runs, tied where the data do not separate them. Rehearsals are never in it."""
     from crucible.report.leaderboard import board_view, leaderboard_view
     from crucible.report.ranking import board, rank_within
-    from crucible.store.queries import leaderboard
+    from crucible.store.standings import leaderboard
 
     chosen: Context = context.obj
     if scenario is not None and overall:

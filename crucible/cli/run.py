@@ -9,10 +9,14 @@ import typer
 from crucible.cli.console import note
 from crucible.cli.context import Context
 from crucible.cli.running import complete_scenario, dry_run, models_of, show_result, watched
+from crucible.cli.tools import tools_of
 from crucible.errors import UsageError
 
 if TYPE_CHECKING:
     from crucible.runner.command import Chosen
+    from crucible.runner.recorder import Progress
+    from crucible.runner.run import Result
+    from crucible.settings import Settings
 
 WITH_RESUME = ("resume", "as_json", "sandbox")
 """What may be said beside --resume; everything else was said, and stored, when the run began."""
@@ -56,6 +60,10 @@ def run_command(
     without_extra_tools: Annotated[
         bool, typer.Option("--without-extra-tools", help="Leave out the tool servers a scenario names; marked.")
     ] = False,
+    tools: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=SERVER", help="Another tool server in the place of one a scenario names; marked."),
+    ] = None,
     sandbox: Annotated[str | None, typer.Option(help="auto, overlay or copy.")] = None,
     primary: Annotated[Primary, typer.Option(help="What the verdict is about.")] = "pass-rate",
     margin: Annotated[
@@ -68,6 +76,9 @@ def run_command(
     max_blocks: Annotated[
         int | None, typer.Option(metavar="N", help="With --until-decided: the most attempts per arm.")
     ] = None,
+    control: Annotated[
+        bool, typer.Option("--control", help="First one attempt that must call each tool server; stop if none answers.")
+    ] = False,
     only_price: Annotated[
         bool, typer.Option("--dry-run", help="Check everything and price the run; make nothing.")
     ] = False,
@@ -82,6 +93,7 @@ def run_command(
     """
     from crucible.runner.command import Options, choose, start
     from crucible.runner.command import resume as go_on
+    from crucible.runner.control_run import control_run, controlled
     from crucible.runner.declare import Declared
 
     chosen: Context = context.obj
@@ -105,15 +117,25 @@ def run_command(
         judge_samples=judge_samples,
         rehearse=rehearse,
         without_extra_tools=without_extra_tools,
+        tools=tools_of(tools),
         declared=Declared("score" if primary == "score" else "pass_rate", margin / 100, until_decided, max_blocks),
     )
     ready = choose(chosen.bench, options, settings, note)
+    if control:
+        controlled(ready)
     with chosen.open_store(settings) as store:
         if not rehearse:
             _say_what_can_be_seen(ready)
         if only_price:
+            _say_what_runs(ready, settings)
             return dry_run(ready, settings, store, as_json)
-        made = watched(lambda p: start(chosen.bench, ready, settings, store, note, p))
+
+        async def checked(progress: Progress) -> Result:
+            if control:
+                await control_run(chosen.bench, ready, settings, store, note, progress)
+            return await start(chosen.bench, ready, settings, store, note, progress)
+
+        made = watched(checked)
         return show_result(made, settings, store, as_json)
 
 
@@ -137,3 +159,12 @@ def _say_what_can_be_seen(ready: Chosen) -> None:
         return
     for line in before_run([one.scenario for one in ready.loaded], ready.options.declared):
         note(line)
+
+
+def _say_what_runs(ready: Chosen, settings: Settings) -> None:
+    from crucible.runner.choose import arms_of
+    from crucible.runner.equip import what_runs
+
+    for one in () if ready.options.rehearse else ready.loaded:
+        for line in what_runs(one.scenario, arms_of(one.scenario, ready.options), settings, ready.options.instead):
+            note(line)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from crucible.cli.console import console, note, print_json
+from crucible.cli.stopping import ended_like_ctrl_c
 from crucible.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def watched(work: Callable[[Progress], Awaitable[Found]]) -> Found:
     async def run(progress: Progress) -> Found:
         return await work(progress)
 
-    with Watch(console(stderr=True)) as watch:
+    with Watch(console(stderr=True)) as watch, ended_like_ctrl_c():
         return asyncio.run(run(watch.event))
 
 
@@ -87,22 +88,29 @@ def show_result(result: Result, settings: Settings, store: Store, as_json: bool)
 
 
 def show_comparisons(run_id: int, settings: Settings, store: Store, as_json: bool) -> None:
-    """The report of a run; as JSON a list, one comparison for each scenario. Raises UsageError when there is no such run."""
-    from crucible.report.comparison import comparisons
+    """The report of a run; as JSON what `crucible compare RUN --json` prints. Raises UsageError when there is no such run."""
+    from crucible.cli.compare import show_run
     from crucible.report.costs import prices_of
     from crucible.report.terminal import run_view
 
-    shown = comparisons(store, run_id) if as_json else run_view(store, run_id, prices_of(settings))
+    prices = prices_of(settings)
+    if as_json:
+        show_run(store, run_id, prices, as_json=True)
+        return
+    shown = run_view(store, run_id, prices)
     if not shown:
         raise UsageError(f"there is no run {run_id} in this store", hint="crucible runs")
-    if isinstance(shown, list):
-        print_json([comparison.as_dict() for comparison in shown])
-    else:
-        console().print(shown, highlight=False)
+    console().print(shown, highlight=False)
 
 
 def _exit_code(result: Result) -> int:
     if result.stopped:
-        note(f"stopped: {result.stopped}; go on with: crucible run --resume {result.run_id}")
-        return int(ExitCode.INCONCLUSIVE)
+        note(f"stopped: {result.stopped}; {_what_to_do(result)}")
+        return int(ExitCode.INFRASTRUCTURE if result.unequipped else ExitCode.INCONCLUSIVE)
     return int(ExitCode.DONE if result.status == "done" else ExitCode.INFRASTRUCTURE)
+
+
+def _what_to_do(result: Result) -> str:
+    if result.undeclared:
+        return f"make the arms alike in this, or declare it, and start anew (crucible compare {result.run_id} --differences)"
+    return f"go on with: crucible run --resume {result.run_id}"

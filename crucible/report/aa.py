@@ -71,7 +71,7 @@ def aa_report(store: Store, run_id: int) -> AaReport | None:
     if record is None or record.run.kind != "aa":
         return None
     digest = record.plan[0].scenario_hash
-    everything = twins(store, digest, rehearsal=record.run.rehearsal)
+    everything = twins(store, digest, rehearsal=record.run.rehearsal, like=run_id)
     mine = [twin for twin in everything if twin.run_id == run_id]
     halves = (_half(record, mine, again=False), _half(record, mine, again=True))
     complete = all(half.counted == half.planned for half in halves)
@@ -83,7 +83,7 @@ def aa_report(store: Store, run_id: int) -> AaReport | None:
         halves=halves,
         complete=complete,
         p_values=_p_values(mine) if complete and not record.run.rehearsal else {},
-        noise=noise_floor(store, digest, halves[0].planned, rehearsal=record.run.rehearsal),
+        noise=noise_floor(store, digest, halves[0].planned, rehearsal=record.run.rehearsal, like=run_id),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from crucible.report.words import dollars, number
 from crucible.store.queries import AttemptRecord
-from crucible.transcript.events import EVENT, Answered, Decided, Ended, Event, Noted, Replied, Started
+from crucible.transcript.events import EVENT, Answered, Decided, Ended, Equipped, Event, Noted, Replied, Started
 
 SHORT = 160
 LINES = 12
@@ -58,6 +58,11 @@ def _timeline(record: AttemptRecord, full: bool) -> Iterator[str]:
 def _event(event: Event, full: bool) -> str:
     at = f"{event.at:7.2f}s"
     match event:
+        case Equipped():
+            really = [f"{name}: {what}" for name, what in event.servers.items()] + (
+                [event.agent] if event.agent else []
+            )
+            return f"{at} brought {', '.join(really)} (started in {event.seconds:.1f} s)"
         case Started():
             return f"{at} start   tools: {', '.join(event.tools)}"
         case Replied():

@@ -14,6 +14,7 @@ from crucible.report.gather import Gathered, Scene, gather
 from crucible.report.noise import NoiseFloor, noise_floor
 from crucible.report.reach import could_see
 from crucible.report.tallies import Metric, Pair, Terms
+from crucible.report.use import ArmUse
 from crucible.report.verdict import Verdict, decide
 from crucible.report.withheld import incomparable, untested
 from crucible.store.looks import complete_pairs
@@ -27,8 +28,10 @@ __all__ = ["ArmSummary", "Comparison", "Line", "Mean", "comparisons", "compariso
 class Comparison:
     """Two arms on one scenario in one run. `difference` is treatment minus baseline in pass rate; `verdict` has the rest.
 
-    `uptake` says how the arms differ and whether that was used, `could_see` what so many attempts could have detected,
-    `noise` what an arm against itself showed on this scenario, in sentences; `noise_floor` is the same in numbers.
+    In sentences: `uptake` says how the arms differ and whether that was used, `seldom` which arms used it in few attempts,
+    `could_see` what so many attempts could have detected, `noise` what an arm against itself showed on this scenario.
+    In numbers: `use` of the arms' tools, `noise_floor`; `differences` is what sets the first requests apart, None where
+    that was not recorded.
     """
 
     scenario: str
@@ -45,6 +48,9 @@ class Comparison:
     scenario_hash: str = ""
     metric: Metric = "pass_rate"
     uptake: tuple[str, ...] = ()
+    seldom: tuple[str, ...] = ()
+    use: tuple[ArmUse, ...] = ()
+    differences: tuple[dict[str, Any], ...] | None = None
     could_see: tuple[str, ...] = ()
     noise: tuple[str, ...] = ()
     noise_floor: NoiseFloor | None = None
@@ -91,10 +97,18 @@ def _comparison(gathered: Gathered, scene: Scene, noise: NoiseFloor | None) -> C
         scenario_hash=scene.digest,
         metric=gathered.terms.metric,
         uptake=tuple(scene.uptake.lines()),
+        seldom=tuple(scene.uptake.seldom()),
+        use=scene.uptake.arms,
+        differences=_differences(scene),
         could_see=tuple(_could_see(pair, gathered.terms)) if pair and tested else (),
         noise=tuple(noise.lines()) if noise else (),
         noise_floor=noise,
     )
+
+
+def _differences(scene: Scene) -> tuple[dict[str, Any], ...] | None:
+    found = scene.uptake.differences
+    return None if found is None else tuple(one.as_dict() for one in found)
 
 
 def _still_due(gathered: Gathered, scene: Scene) -> list[Slot]:
@@ -144,4 +158,5 @@ def _noise(store: Store, gathered: Gathered, scene: Scene) -> NoiseFloor | None:
     fewest = min((len(side.counted) for side in scene.sides), default=0)
     if gathered.measures.run.kind == "aa" or len(scene.sides) < 2 or not fewest:
         return None
-    return noise_floor(store, scene.digest, fewest, rehearsal=gathered.measures.run.rehearsal)
+    run = gathered.measures.run
+    return noise_floor(store, scene.digest, fewest, rehearsal=run.rehearsal, like=run.id)

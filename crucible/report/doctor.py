@@ -42,6 +42,8 @@ def examine(bench: Path | None, settings: Settings, tricks: Tricks | None = None
     yield _store(bench, settings)
     if bench is not None:
         yield from _models(bench, settings)
+    yield from _servers(bench, settings)
+    yield _node()
 
 
 def _git() -> Finding:
@@ -90,8 +92,8 @@ def _store(bench: Path | None, settings: Settings) -> Finding:
     from crucible.store.writes import Store
 
     try:
-        with Store(where):
-            return Finding("store", True, where)
+        with Store(where) as store:
+            return Finding("store", True, store.where)
     except CrucibleError as error:
         return Finding("store", False, error.message, error.hint or "")
 
@@ -105,14 +107,6 @@ def _models(bench: Path, settings: Settings) -> Iterator[Finding]:
     models |= {s.judge.model for s in scenarios if s.judge} | ({settings.judge} if settings.judge else set())
     for model in sorted(models - {"facts"}):
         yield _model(model, settings)
-    servers = sorted({server for scenario in scenarios for arm in scenario.arms for server in arm.extra_tools})
-    if servers:
-        yield Finding(
-            "tool servers",
-            None,
-            f"{', '.join(servers)} named by scenarios, none configured",
-            "crucible run --without-extra-tools",
-        )
 
 
 def _model(model: str, settings: Settings) -> Finding:
@@ -123,3 +117,21 @@ def _model(model: str, settings: Settings) -> Finding:
     if key is None:
         return Finding(f"model {model}", True, "its key is set" if not said.api_base else f"asked at {said.api_base}")
     return Finding(f"model {model}", None, f"{key} is not set", f"export {key}=...   (or rehearse: no key is needed)")
+
+
+def _servers(bench: Path | None, settings: Settings) -> Iterator[Finding]:
+    """Tool servers. One that is not there is no failure: a comparison can do without, and says so before it starts."""
+    from crucible.report.servers import PRESET, servers_here
+
+    for one in servers_here(bench, settings):
+        source = "" if one.said_in == PRESET else f" ({one.said_in})"
+        yield Finding(f"tool server {one.name}{source}", True if one.there else None, one.detail, one.get)
+
+
+def _node() -> Finding:
+    """What most agent CLIs are written for."""
+    found = shutil.which("node")
+    if found is None:
+        return Finding("node", None, "not on PATH; agent CLIs such as Claude Code need it", "https://nodejs.org")
+    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False, timeout=10).stdout.strip()
+    return Finding("node", True, f"{said}, for agent CLIs that need it")

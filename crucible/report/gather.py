@@ -14,7 +14,8 @@ from crucible.scenario.load import parse_stored
 from crucible.scenario.schema import Scenario
 from crucible.store.flags import flags_of_run
 from crucible.store.measures import Measured, RunMeasures, Slot, run_measures
-from crucible.store.openings import attempts_using, openings
+from crucible.store.openings import openings
+from crucible.store.traces import traces
 from crucible.store.writes import Store
 
 
@@ -72,10 +73,8 @@ def gather(store: Store, run_id: int) -> Gathered | None:
     measures = run_measures(store, run_id)
     if measures is None:
         return None
-    run, opened = measures.run, openings(store, run_id)
+    run, opened, traced = measures.run, openings(store, run_id), traces(store, run_id)
     scenarios = {digest: parse_stored(measures.scenarios[digest].text) for digest in measures.hashes}
-    servers = {name for scenario in scenarios.values() for arm in scenario.arms for name in arm.extra_tools}
-    using = {} if run.without_extra_tools else attempts_using(store, run_id, servers)
     terms = Terms(cast("Metric", run.primary_metric), run.margin)
     scenes = []
     for digest, scenario in scenarios.items():
@@ -83,6 +82,6 @@ def gather(store: Store, run_id: int) -> Gathered | None:
         mine = [a for a in measures.attempts if a.scenario_hash == digest]
         arms = sorted({(slot.baseline, slot.arm) for slot in plan})
         sides = tuple(side(arm, plan, mine) for _, arm in arms)
-        scenes.append(Scene(digest, scenario, plan, sides, uptake(run, scenario, sides, opened, using), terms.metric))
+        scenes.append(Scene(digest, scenario, plan, sides, uptake(run, scenario, sides, opened, traced), terms.metric))
     flags = {attempt: [row.kind for row in rows] for attempt, rows in flags_of_run(store, run_id).items()}
     return Gathered(measures, terms, tuple(scenes), flags)

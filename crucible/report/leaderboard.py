@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from rich.box import SIMPLE_HEAD
@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from crucible.report.ranking import Board, Rank, Ranked
+from crucible.report.ranking import Across, Apart, Board, Rank, Ranked
 from crucible.report.words import UNKNOWN, dollars, known_of, number, percent, percent_range
 
 _NAMES = ("arm", "model")
@@ -18,6 +18,10 @@ _REST = ("95%", "score", "scored", "cost", "per success", "frontier")
 LEGEND = (
     "rank: arms share a range of ranks unless the data separate them (exact tests of every pair, Holm, 5%). frontier: no "
     "other arm is at least as good and as cheap, by the values as they stand. Exploratory: nothing was declared beforehand."
+)
+WHY_LEFT_OUT = (
+    "Such a run ends because of what it has seen, so its rates lean to the extremes; crucible compare has its verdict, which "
+    "accounts for that."
 )
 
 
@@ -29,7 +33,7 @@ def leaderboard_view(ranked: Sequence[Ranked]) -> RenderableType:
         table = _table("rank", *_NAMES, "suite green", *_REST)
         for one in mine:
             _add(table, one)
-        parts += [Text(f"\n{scenario}", style="bold"), table, *_alone(len(mine))]
+        parts += [Text(f"\n{scenario}", style="bold"), table, *_alone(len(mine)), *_not_in(mine)]
     return Group(*parts, Text(LEGEND, style="dim"))
 
 
@@ -37,7 +41,7 @@ def _add(table: Table, one: Ranked) -> None:
     line = one.line
     table.add_row(
         rank_text(one.rank),
-        line.arm,
+        line.arm_as_run,
         line.model,
         f"{line.passed} of {line.counted}",
         percent_range(one.interval),
@@ -56,7 +60,7 @@ def board_view(board: Board) -> RenderableType:
     for one in board.arms:
         table.add_row(
             rank_text(one.rank),
-            one.arm,
+            _as_run(one),
             one.model,
             percent(one.pass_rate),
             percent_range(one.interval),
@@ -68,7 +72,8 @@ def board_view(board: Board) -> RenderableType:
         )
     parts.append(table)
     parts += _alone(len(board.arms))
-    parts += [Text(_apart(one.arm, one.model, one.scenarios, one.lacks)) for one in board.apart]
+    parts += [Text(_apart(one)) for one in board.apart]
+    parts += _left_out((_as_run(one), one.left_out) for one in board.arms)
     return Group(*parts, Text(LEGEND, style="dim"))
 
 
@@ -83,8 +88,30 @@ def rank_text(rank: Rank | None) -> str:
     return str(rank[0]) if rank[0] == rank[1] else f"{rank[0]}-{rank[1]}"
 
 
-def _apart(arm: str, model: str, scenarios: Sequence[str], lacks: Sequence[str]) -> str:
-    return f"Apart: {arm} ({model}) was run on {', '.join(scenarios)}, not on {', '.join(lacks)}; not compared."
+def _apart(one: Apart) -> str:
+    where = f"was run on {', '.join(one.scenarios)}, not on {', '.join(one.lacks)}"
+    return f"Apart: {_as_run(one)} ({one.model}) {where}; not compared."
+
+
+def _as_run(one: Across | Apart) -> str:
+    return f"{one.arm} ({one.setup})" if one.setup else one.arm
+
+
+def _not_in(ranked: Sequence[Ranked]) -> list[Text]:
+    """What the numbers of a scenario leave out."""
+    notes = _left_out((one.line.arm_as_run, one.line.left_out) for one in ranked)
+    others = max(one.line.other_judges for one in ranked)
+    if others:
+        those = "another judge version is" if others == 1 else f"{others} other judge versions are"
+        notes.append(Text(f"Scores: by the judge version with most of these attempts; those of {those} left out."))
+    return notes
+
+
+def _left_out(counts: Iterable[tuple[str, int]]) -> list[Text]:
+    said = [f"{count} of {arm}" for arm, count in counts if count]
+    if not said:
+        return []
+    return [Text(f"Left out: attempts of runs that may stop early ({', '.join(said)}). {WHY_LEFT_OUT}")]
 
 
 def _success(cost: float | None, passed: float) -> str:

@@ -1,8 +1,9 @@
 """Tonight against the history: has a pass rate dropped? Everything is computed from the stored nights.
 
-A chart is one arm with one model on one scenario. Its first nights are the baseline; from them comes the rate that must
-be kept, the lower 80% limit of what was seen. After them the e-detector of `stats.nightly` adds up the evidence for a
-drop, and raises an alarm when it reaches the threshold: the nights between false alarms times the number of charts.
+A chart is one arm, set up in one way, with one model on one scenario. Its first nights are the baseline; from them comes
+the rate that must be kept, the lower 80% limit of what was seen. After them the e-detector of `stats.nightly` adds up the
+evidence for a drop, and raises an alarm when it reaches the threshold: the nights between false alarms times the number of
+charts.
 
 One night is never an alarm: it counts for no more than the square root of the threshold, so that it takes two at least.
 After an alarm the evidence is held at its mark, so that a few good nights end it. Both only ever lower the evidence and
@@ -13,15 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from math import prod, sqrt
 from typing import Any, Literal
 
 from crucible.errors import ExitCode, UsageError
+from crucible.runner.arms import Instead
 from crucible.runner.suite import Suite
+from crucible.scenario.load import parse_stored
 from crucible.stats.nightly import DROPS, Detector, after_night
 from crucible.stats.one_sample import clopper_pearson_lower
 from crucible.store.nights import ChartKey, Night, charts_of, history
-from crucible.store.queries import run_record
+from crucible.store.queries import RunRecord, run_record
 from crucible.store.writes import Store
 
 CAUTION = 0.8
@@ -99,7 +103,7 @@ def tonight(store: Store, suite: Suite, run_id: int) -> Nightly:
     if record is None or record.run.suite != suite.name:
         raise UsageError(f"run {run_id} is not a night of {suite.name}")
     past = history(store, suite.name, run_id, rehearsal=record.run.rehearsal)
-    keys = charts_of(store, run_id)
+    keys = charts_of(store, run_id, partial(_set_up, record))
     return Nightly(
         suite=suite.name,
         run_id=run_id,
@@ -109,6 +113,14 @@ def tonight(store: Store, suite: Suite, run_id: int) -> Nightly:
         baseline_nights=suite.baseline_nights,
         charts=all_charts(keys, past, run_id, suite.baseline_nights, suite.false_alarm_nights),
     )
+
+
+def _set_up(record: RunRecord, digest: str, arm: str) -> str:
+    """How an arm of a run is set up, from what the run says of itself."""
+    if record.run.rehearsal:
+        return ""
+    instead = Instead(record.run.without_extra_tools, record.run.tools)
+    return instead.setup(parse_stored(record.scenarios[digest].text).arm(arm))
 
 
 def all_charts(

@@ -7,6 +7,7 @@ from math import ceil
 
 from crucible.report.nightly import CAUTION, Chart, Nightly
 from crucible.report.words import number
+from crucible.runner.arms import WITHOUT
 from crucible.stats.power import attempts_needed, normal_attempts_needed
 from crucible.store.nights import Night
 
@@ -62,7 +63,7 @@ def _table(nightly: Nightly) -> Iterator[str]:
     for chart in nightly.charts:
         kept = "-" if chart.kept is None else f"{100 * chart.kept:.0f}%"
         cells = (
-            *(_cell(chart.key.scenario), _cell(chart.key.arm), _cell(chart.key.model), _tonight(chart)),
+            *(_cell(chart.key.scenario), _cell(chart.key.arm_as_run), _cell(chart.key.model), _tonight(chart)),
             *(_sum(chart.baseline), kept, _amount(chart.evidence) if chart.watched else "-"),
             *(_amount(chart.threshold), _state(chart, nightly.baseline_nights)),
         )
@@ -91,7 +92,7 @@ def _next_steps(nightly: Nightly) -> Iterator[str]:
     for chart in nightly.alarms:
         key = chart.key
         yield ""
-        yield f"## {key.arm} on {key.scenario}: what to do next"
+        yield f"## {key.arm_as_run} on {key.scenario}: what to do next"
         yield ""
         yield (
             f"In alarm since run {chart.alarm_since}. The evidence for a drop below {_percent(chart.kept)} is "
@@ -125,10 +126,18 @@ def _confirm(chart: Chart) -> str:
     if now >= good:
         return f"run {key.scenario} again, {states}."
     needed = attempts_needed(good, now) or ceil(normal_attempts_needed(good, now))
+    command = f"crucible run {key.scenario} --arm {key.arm} --blocks {needed}{_options(key.setup)}"
     return (
-        f"`crucible run {key.scenario} --arm {key.arm} --blocks {needed}`, {states}: {needed} attempts each find "
-        f"{_percent(good)} against {_percent(now)} (what was seen since) four times in five."
+        f"`{command}`, {states}: {needed} attempts each find {_percent(good)} against {_percent(now)} (what was seen since) "
+        "four times in five."
     )
+
+
+def _options(setup: str) -> str:
+    """What makes a run set an arm up in the same way."""
+    if setup == WITHOUT:
+        return " --without-extra-tools"
+    return "".join(f" --tools {changed}" for changed in setup.split(", ") if changed)
 
 
 def _run_charts(nightly: Nightly) -> Iterator[str]:
@@ -137,7 +146,7 @@ def _run_charts(nightly: Nightly) -> Iterator[str]:
         if not nights:
             continue
         yield ""
-        yield f"## Run chart: {chart.key.arm} on {chart.key.scenario} ({chart.key.model})"
+        yield f"## Run chart: {chart.key.arm_as_run} on {chart.key.scenario} ({chart.key.model})"
         yield ""
         yield "```"
         yield f"night          run  green      0%       50%      100%  evidence, alarm at {_amount(chart.threshold)}"

@@ -71,14 +71,15 @@ class NoiseFloor:
 
 
 def noise_floor(
-    store: Store, scenario_hash: str, attempts: int | None = None, *, rehearsal: bool = False
+    store: Store, scenario_hash: str, attempts: int | None = None, *, rehearsal: bool = False, like: int | None = None
 ) -> NoiseFloor | None:
     """What all A/A runs of a scenario say of chance; None without one that has attempts of both halves.
 
     Ranges are for two identical arms of `attempts` each; of as many as were seen when that is None. Runs of different
-    arms or models are pooled: the spread within each, the pass rate over all.
+    arms or models are pooled: the spread within each, the pass rate over all; with `like`, only those whose arm was set up
+    as one of that run was (with its extra tools, without them, with other ones).
     """
-    found = twins(store, scenario_hash, rehearsal=rehearsal)
+    found = twins(store, scenario_hash, rehearsal=rehearsal, like=like)
     halves = (sum(not twin.again for twin in found), sum(twin.again for twin in found))
     if not all(halves) or attempts == 0:
         return None

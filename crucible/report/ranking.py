@@ -4,6 +4,8 @@ Arms are tied unless the data separate them: every pair is tested, the p-values 
 and the rank of an arm runs from one more than the arms shown to be better to all but those shown to be worse. An arm on
 the frontier has no rival that is at least as good and as cheap, and one of both more; that goes by the values as they
 stand, without a test. These ranks are a summary of whatever was run, not a test declared beforehand: exploratory.
+
+An arm that was run otherwise than its scenario says (without its extra tools, with other ones) is another arm.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from crucible.stats.interval import Interval
 from crucible.stats.multiplicity import holm
 from crucible.stats.one_sample import wilson
 from crucible.stats.permutation import stratified_passes
-from crucible.store.queries import LeaderboardLine
+from crucible.store.standings import LeaderboardLine
 
 ALPHA = 0.05
 Rank = tuple[int, int]
@@ -52,7 +54,8 @@ class Ranked:
 class Across:
     """One arm over the scenarios of a board, all weighing the same: means over scenarios, sums of attempts.
 
-    `interval` is for the mean pass rate on these scenarios. A mean that some scenario cannot give is None.
+    `interval` is for the mean pass rate on these scenarios. A mean that some scenario cannot give is None. `left_out` are
+    attempts of runs that may stop early, on these scenarios; they are in none of the other numbers.
     """
 
     arm: str
@@ -67,6 +70,8 @@ class Across:
     cost_per_success: float | None
     rank: Rank
     frontier: bool | None
+    setup: str = ""
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,7 @@ class Apart:
     model: str
     scenarios: tuple[str, ...]
     lacks: tuple[str, ...]
+    setup: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +105,15 @@ def rank_within(lines: Sequence[LeaderboardLine]) -> list[Ranked]:
 
 def board(lines: Sequence[LeaderboardLine]) -> Board:
     """The overall leaderboard over the scenarios that the most arms share."""
-    by_arm: dict[tuple[str, str], dict[str, LeaderboardLine]] = {}
+    by_arm: dict[tuple[str, str, str], dict[str, LeaderboardLine]] = {}
     for line in lines:
         if line.counted:
-            by_arm.setdefault((line.arm, line.model), {})[line.label] = line
+            by_arm.setdefault((line.arm, line.model, line.setup), {})[line.label] = line
     shared = _shared([frozenset(mine) for mine in by_arm.values()])
     inside = [[mine[name] for name in sorted(shared)] for mine in by_arm.values() if shared and shared <= set(mine)]
     apart = [
-        Apart(arm, model, tuple(sorted(mine)), tuple(sorted(shared - set(mine))))
-        for (arm, model), mine in by_arm.items()
+        Apart(arm, model, tuple(sorted(mine)), tuple(sorted(shared - set(mine))), setup)
+        for (arm, model, setup), mine in by_arm.items()
         if not shared <= set(mine)
     ]
     return Board(tuple(sorted(shared)), tuple(_across(inside)), tuple(apart))
@@ -219,10 +225,12 @@ def _across(arms: list[list[LeaderboardLine]]) -> list[Across]:
             cost_per_success=_per_success(cost, rate),
             rank=rank,
             frontier=place,
+            setup=mine[0].setup,
+            left_out=sum(line.left_out for line in mine),
         )
         for mine, rate, rank, cost, place in zip(arms, rates, ranks, costs, frontier, strict=True)
     ]
-    return sorted(found, key=lambda one: (-one.pass_rate, one.arm, one.model))
+    return sorted(found, key=lambda one: (-one.pass_rate, one.arm, one.model, one.setup))
 
 
 def _p_over_scenarios(one: Sequence[LeaderboardLine], other: Sequence[LeaderboardLine]) -> float:

@@ -56,7 +56,7 @@ def run_table(lines: Sequence[RunLine]) -> Table:
 
 def _kind(line: RunLine) -> str:
     said = (
-        "aa" if line.kind == "aa" else "",
+        line.kind if line.kind != "comparison" else "",
         "until decided" if line.sequential else "",
         f"night of {line.suite}" if line.suite else "",
         "rehearsal" if line.rehearsal else "",

@@ -14,6 +14,7 @@ from crucible.report.arms import ArmSummary, Line
 from crucible.report.overall import Overall
 from crucible.report.tables import Arms, by_role, heads, known_mean, noise_cell, noise_column, noise_of, table
 from crucible.report.tallies import signed_number
+from crucible.report.uptake_rows import uptake_rows
 from crucible.report.words import UNKNOWN, number, percent_range
 from crucible.stats.effect import cliffs_delta
 
@@ -34,6 +35,8 @@ def tested(run: Overall) -> Table:
     ]
     for title, show in rows:
         made.add_row(title, *(show(arms) for arms in by_role(run)))
+    for title, cells in uptake_rows(run):
+        made.add_row(title, *cells)
     return made
 
 

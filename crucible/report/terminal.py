@@ -17,6 +17,7 @@ from crucible.report.cost_table import cost_table
 from crucible.report.costs import NOT_COMPARED, Prices
 from crucible.report.overall import Overall, overall
 from crucible.report.trust import Trust, with_and_without_judge
+from crucible.report.uptake_rows import token_table
 from crucible.report.words import spans
 from crucible.store.writes import Store
 
@@ -53,37 +54,47 @@ def beside(store: Store, run: Overall) -> Beside:
 
 def overall_view(run: Overall, more: Beside, *, detailed: bool = False) -> RenderableType:
     """The report of a run that is already read."""
-    return Group(*_parts(run, more, detailed))
+    head = [Text(f"\n{title(run)}", style="bold"), *(Text(mark, style="yellow") for mark in marks(run))]
+    return Group(*head, *(line for part in parts(run, more, detailed=detailed) for line in part.shown()))
 
 
-def _parts(run: Overall, more: Beside, detailed: bool) -> Iterator[RenderableType]:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One question of a report with what answers it: sentences and tables. `key` is its name for links."""
+
+    key: str
+    title: str
+    content: tuple[RenderableType, ...]
+
+    def shown(self) -> Iterator[RenderableType]:
+        """A heading and what is under it."""
+        yield Text(f"\n{self.title}", style="bold")
+        yield from self.content
+
+
+def parts(run: Overall, more: Beside, *, detailed: bool = False) -> list[Part]:
+    """The report of a run, question by question; a question with nothing to answer it is left out."""
     trust, score = more.trust.lines(), run.metric == "score"
     apart = f"How far apart? ({run.treatment} minus {run.baseline})" if run.treatment and run.baseline else "Results"
-    yield Text(f"\n{_title(run)}", style="bold")
-    yield from (Text(mark, style="yellow") for mark in marks(run))
-    yield from _part("Was it tested?", [sections.tested(run), *_named(run, "uptake")])
-    yield from _part("Verdict", _verdict(run))
-    yield from _part("One arm against itself", more.itself.lines() if more.itself else [])
-    yield from _part(apart, _apart(run, trust if score else []))
-    yield from _part("What could this run see?", run.could_see)
-    yield from _part("Cost", [cost_table(run), run.dominance])
-    yield from _part("Order within blocks", [run.order.text(run.terms)] if run.order else [])
-    yield from _part(
-        "Exploratory: adjusted for many looks, and never the verdict", _exploratory(run, trust if not score else [])
-    )
-    yield from _part("Attempts", _attempts(run, detailed))
-    yield from _part("Every number", list(sections.numbers(run)))
+    exploratory = "Exploratory: adjusted for many looks, and never the verdict"
+    questions: list[tuple[str, str, Iterable[RenderableType | None]]] = [
+        ("tested", "Was it tested?", [sections.tested(run), *_named(run, "uptake")]),
+        ("verdict", "Verdict", _verdict(run)),
+        ("itself", "One arm against itself", more.itself.lines() if more.itself else []),
+        ("apart", apart, _apart(run, trust if score else [])),
+        ("could-see", "What could this run see?", run.could_see),
+        ("cost", "Cost", [cost_table(run), run.dominance, token_table(run)]),
+        ("order", "Order within blocks", [run.order.text(run.terms)] if run.order else []),
+        ("exploratory", exploratory, _exploratory(run, trust if not score else [])),
+        ("attempts", "Attempts", _attempts(run, detailed)),
+        ("numbers", "Every number", sections.numbers(run)),
+    ]
+    said = [Part(key, heading, tuple(one for one in content if one is not None)) for key, heading, content in questions]
+    return [part for part in said if part.content]
 
 
-def _part(title: str, content: Iterable[RenderableType | None]) -> Iterator[RenderableType]:
-    """A heading and what is under it; nothing when nothing is."""
-    said = [part for part in content if part is not None]
-    if said:
-        yield Text(f"\n{title}", style="bold")
-        yield from said
-
-
-def _title(run: Overall) -> str:
+def title(run: Overall) -> str:
+    """What was run, and what was declared before it."""
     names = [one.scenario for one in run.comparisons]
     where = names[0] if len(names) == 1 else f"{len(names)} scenarios"
     metric = "pass rate" if run.metric == "pass_rate" else "weighted score"
@@ -100,14 +111,19 @@ def marks(run: Overall) -> list[str]:
         said.append("UNSANDBOXED: made in plain copies; nothing but checks kept the agent in its workspace.")
     if any(one.without_extra_tools for one in every):
         said.append("WITHOUT EXTRA TOOLS: the tool servers the scenario names were left out on purpose.")
+    said += [f"SELDOM USED: {_where(one, run)}{text}." for one in every for text in one.seldom][:MOST_REASONS]
     said += [_incomplete(one, run) for one in every if one.incomplete_blocks][:MOST_REASONS]
     lines = (line for one in every for line in one.lines)
     reasons = dict.fromkeys(line.detail for line in lines if line.counted is False and line.detail)
     return said + [f"NOT COUNTED: {reason}" for reason in list(reasons)[:MOST_REASONS]]
 
 
+def _where(one: Comparison, run: Overall) -> str:
+    return f"{one.scenario}, " if len(run.comparisons) > 1 else ""
+
+
 def _incomplete(one: Comparison, run: Overall) -> str:
-    where = f"{one.scenario}, " if len(run.comparisons) > 1 else ""
+    where = _where(one, run)
     lack = "block {} lacks" if len(one.incomplete_blocks) == 1 else "blocks {} lack"
     blocks = lack.format(spans(one.incomplete_blocks))
     return f"INCOMPLETE: {where}{blocks} an attempt that counts; crucible run --resume {run.run_id}"

@@ -81,8 +81,11 @@ def _differences(before: Gathered, after: Gathered) -> Iterator[str]:
             yield f"{what.replace('_', ' ')}: {values[0]} then, {values[1]} now"
     if before.measures.run.sequential or after.measures.run.sequential:
         yield "early stopping: how many attempts such a run has depends on its results; compare runs of a fixed size"
-    if "aa" in (before.measures.run.kind, after.measures.run.kind):
+    kinds = {before.measures.run.kind, after.measures.run.kind}
+    if "aa" in kinds:
         yield "kind: a run of an arm against itself measures noise; see it with crucible compare RUN"
+    if "control" in kinds:
+        yield "kind: a control only shows that the tool servers can be used"
     yield from _scenarios(before, after)
     shared = {scene.digest for scene in before.scenes} & {scene.digest for scene in after.scenes}
     judges = [_judges(run, shared) for run in (before, after)]
@@ -145,11 +148,15 @@ def _then_and_now(before: Gathered, after: Gathered, arm: str, opened: Mapping[i
     models = [", ".join(dict.fromkeys(sides[digest].model for digest in common)) for sides in (then, now)]
     model = models[0] if models[0] == models[1] else f"{models[0]} then, {models[1]} now"
     why_not = "the sessions are scripted, no model was asked" if after.measures.run.rehearsal else None
-    asked = [
-        {opened[a.id].fingerprint for digest in common for a in sides[digest].counted if a.id in opened}
-        for sides in (then, now)
-    ]
-    return ArmThenAndNow(arm, claims(pairs, why_not, after.terms), model, asked[0] == asked[1] if all(asked) else None)
+    return ArmThenAndNow(arm, claims(pairs, why_not, after.terms), model, _same_start(common, (then, now), opened))
+
+
+def _same_start(common: list[str], sides: tuple[dict[str, Side], ...], opened: Mapping[int, Opening]) -> bool | None:
+    """Whether the arm began alike then and now; None where a beginning is unknown, or was recorded in another way."""
+    begun = [[opened[a.id] for digest in common for a in of[digest].counted if a.id in opened] for of in sides]
+    asked = [{opening.fingerprint for opening in of} for of in begun]
+    recorded = {opening.content is None for of in begun for opening in of}
+    return asked[0] == asked[1] if all(asked) and len(recorded) == 1 else None
 
 
 def _noise(store: Store, before: Gathered, after: Gathered, arm: str) -> tuple[str, ...]:
@@ -158,7 +165,8 @@ def _noise(store: Store, before: Gathered, after: Gathered, arm: str) -> tuple[s
     said: list[str] = []
     for digest in (digest for digest in now if digest in then):
         fewest = min(len(now[digest].counted), len(then[digest].counted))
-        floor = noise_floor(store, digest, fewest, rehearsal=after.measures.run.rehearsal)
+        run = after.measures.run
+        floor = noise_floor(store, digest, fewest, rehearsal=run.rehearsal, like=run.id)
         where = f"{_name(after, digest)}: " if len(now) > 1 else ""
         said += [f"{where}{line}" for line in floor.lines()] if floor else []
     return tuple(said)

@@ -8,26 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from crucible.agents.types import Agent, Ending, Task, system_prompt
+from crucible.agents.types import Ending, Task, system_prompt
 from crucible.errors import AttemptError, Cause
+from crucible.runner.arms import AS_SAID, Instead, Player
 from crucible.runner.audit import audit, in_fixture, note_world
 from crucible.runner.flags import Flag, Work, flag_rows, flags_of
 from crucible.runner.outcome import Outcome, measure
 from crucible.runner.plan import Slot
 from crucible.runner.prepare import Prepared, graded_part
 from crucible.runner.recorder import Progress, Recorder
+from crucible.runner.surroundings import surroundings
 from crucible.runner.validate import Validation
+from crucible.scenario.schema import Arm
 from crucible.scoring.control import grade_with_control
 from crucible.settings import Settings
 from crucible.store.tables import AttemptRow
 from crucible.store.writes import Store, now
 from crucible.transcript.events import Ended
 from crucible.world import make_world
+from crucible.world.leavings import without_leavings
 from crucible.world.types import Change, SandboxMode
 
 log = logging.getLogger("crucible.attempt")
@@ -44,16 +48,17 @@ class Bench:
     run_id: int
     rehearsal: bool
     progress: Progress | None = None
+    instead: Instead = AS_SAID
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One attempt to make: the slot, its scenario, and the agent that plays the arm."""
+    """One attempt to make: the slot, its scenario, and what plays the arm."""
 
     slot: Slot
     prepared: Prepared
     validation: Validation
-    agent: Agent
+    plays: Player
     session: str | None = None
 
 
@@ -92,22 +97,25 @@ async def _work(bench: Bench, job: Job, record: Recorder) -> Outcome:
 
 async def _attempt(bench: Bench, job: Job, record: Recorder) -> tuple[Ending, Change, float]:
     """The agent at work in a world of its own; its ending, its change and the seconds it took."""
-    world = make_world(job.prepared.world_spec(bench.settings), bench.mode, bench.scratch)
+    spec = replace(job.prepared.world_spec(bench.settings), shown=job.plays.shown)
+    record.surroundings = surroundings(spec, bench.mode)
+    world = make_world(spec, bench.mode, bench.scratch)
     try:
         await world.open()
         began = monotonic()
-        ending = await job.agent.attempt(_task(job), world, record)
-        seconds = monotonic() - began
-        change = await world.change()
+        ending = await job.plays.agent.attempt(task_of(job.prepared, job.slot.arm), world, record)
+        seconds = monotonic() - began - record.bringing_seconds
+        change = without_leavings(await world.change(), job.plays.leaves)
         note_world(world, record)
         return ending, change, seconds
     finally:
         await world.close()
 
 
-def _task(job: Job) -> Task:
-    scenario = job.prepared.scenario
-    prompt = system_prompt(job.slot.arm.system_prompt, scenario.budget)
+def task_of(prepared: Prepared, arm: Arm) -> Task:
+    """What an arm is asked to do."""
+    scenario = prepared.scenario
+    prompt = system_prompt(arm.system_prompt, scenario.budget)
     return Task(scenario.task_prompt, prompt, scenario.policies, scenario.budget)
 
 
@@ -126,6 +134,7 @@ def _row(bench: Bench, job: Job) -> AttemptRow:
         sandbox=bench.mode,
         started_at=now(),
         scripted_usage=bench.rehearsal,
+        setup=job.plays.setup,
     )
 
 

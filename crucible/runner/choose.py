@@ -8,10 +8,12 @@ from pathlib import Path
 
 from crucible.errors import UsageError, nearest
 from crucible.judging.versions import FACTS
+from crucible.runner.arms import Instead
 from crucible.runner.checks import Say, announced_mode, refuse_unenforceable
 from crucible.runner.declare import Declared, blocks_of, check_declared
+from crucible.runner.equip import check_arms, check_replaced
 from crucible.runner.judge import SCRIPTED, JudgeChoice
-from crucible.runner.models import check_extra_tools, check_models, check_prices
+from crucible.runner.models import check_models, check_prices
 from crucible.runner.twins import twinned
 from crucible.scenario.catalog import get_scenario
 from crucible.scenario.load import LoadedScenario
@@ -22,7 +24,9 @@ from crucible.world.types import SandboxMode
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a user asked of one run. `against_itself` names the arm of an A/A run."""
+    """What a user asked of one run. `against_itself` names the arm of an A/A run; `tools`, for tool servers by name,
+    those that take their place.
+    """
 
     names: tuple[str, ...]
     blocks: int | None = None
@@ -35,8 +39,14 @@ class Options:
     judge_samples: int | None = None
     rehearse: bool = False
     without_extra_tools: bool = False
+    tools: Mapping[str, str] = field(default_factory=dict)
     declared: Declared = field(default_factory=Declared)
     against_itself: str | None = None
+
+    @property
+    def instead(self) -> Instead:
+        """What the run puts in the place of tool servers."""
+        return Instead(self.without_extra_tools, self.tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +65,17 @@ def choose(bench: Path, options: Options, settings: Settings, say: Say) -> Chose
     found = [get_scenario(bench, name) for name in dict.fromkeys(options.names)]
     blocks = blocks_of(options.declared, options.blocks, [one.scenario.blocks for one in found])
     loaded = tuple(_as_asked(one, options, planned) for one, planned in zip(found, blocks, strict=True))
+    _check_tools(options, [arm for one in loaded for arm in arms_of(one.scenario, options)])
     mode = announced_mode(settings, say)
     judge = _judge_choice(options, settings, [one.scenario for one in loaded])
     for one in loaded:
         refuse_unenforceable(one, mode)
         if not options.rehearse:
-            arms = _arms(one.scenario, options)
-            check_extra_tools(one.scenario, arms, without=options.without_extra_tools)
+            arms = arms_of(one.scenario, options)
+            check_arms(one.scenario, arms, settings, options.instead)
             check_prices(one.scenario, arms, settings, options.max_cost)
     if not options.rehearse:
-        names = [arm.model for one in loaded for arm in _arms(one.scenario, options)]
+        names = [arm.model for one in loaded for arm in arms_of(one.scenario, options)]
         check_models([*names, *([judge.model] if judge.model != FACTS else [])], settings)
         warn_of_family(judge.model, names, say)
     return Chosen(options, loaded, judge, mode)
@@ -80,7 +91,17 @@ def warn_of_family(judge: str, models: Sequence[str], say: Say) -> None:
         say(f"warning: the judge {judge} is of the same family as {model}; a judge tends to prefer its own kind")
 
 
-def _arms(scenario: Scenario, options: Options) -> list[Arm]:
+def _check_tools(options: Options, arms: Sequence[Arm]) -> None:
+    """Other tool servers can only take the place of servers that would be started. Raises UsageError."""
+    if options.tools and options.without_extra_tools:
+        raise UsageError("--tools and --without-extra-tools contradict each other", hint="give one of them")
+    if options.tools and options.rehearse:
+        raise UsageError("--tools: a rehearsal starts no tool servers", hint="leave it out, or leave out --rehearse")
+    check_replaced(options.tools, arms)
+
+
+def arms_of(scenario: Scenario, options: Options) -> list[Arm]:
+    """The arms that are run."""
     return [arm for arm in scenario.arms if options.arm in (None, arm.id)]
 
 

@@ -11,12 +11,15 @@ from tempfile import TemporaryDirectory
 from crucible.agents.rehearsal import Rehearsal, load_rehearsal, rehearsal_path
 from crucible.errors import PreflightError, UsageError
 from crucible.judging.versions import FACTS
+from crucible.runner.arm_proof import check_before, planned_openings
+from crucible.runner.arms import Instead
 from crucible.runner.attempt import Bench
 from crucible.runner.checks import Say, announced_mode, check_subject
 from crucible.runner.choose import Chosen, Options, choose, warn_of_family
 from crucible.runner.declare import Declared
+from crucible.runner.equip import check_equipment
 from crucible.runner.judge import SCRIPTED, JudgeChoice, JudgeQueue
-from crucible.runner.models import check_models, close_models
+from crucible.runner.models import check_models, close_models, make_model
 from crucible.runner.plan import Slot, plan
 from crucible.runner.recorder import Progress
 from crucible.runner.run import Result, Subject, execute, new_run, store_plan
@@ -36,12 +39,14 @@ __all__ = ["Chosen", "Options", "choose", "rejudge", "resume", "start"]
 async def start(
     bench: Path, chosen: Chosen, settings: Settings, store: Store, say: Say, progress: Progress | None
 ) -> Result:
-    """Check the fixtures, store the plan and make every attempt of it."""
+    """Check what the arms bring and the fixtures, store the plan and make every attempt of it."""
     options = chosen.options
+    await check_equipment(bench, chosen, settings, say)
     seed = random.SystemRandom().randrange(2**31) if options.seed is None else options.seed
     with TemporaryDirectory(prefix="crucible-") as scratch:
         subjects = await _subjects(bench, chosen, settings, store, Path(scratch), say)
         slots = _slots(subjects, options, seed)
+        _prove_arms(subjects, options, settings, chosen.mode)
         row = new_run(
             str(bench),
             chosen.mode,
@@ -54,13 +59,24 @@ async def start(
             max_cost=options.max_cost,
             without_extra_tools=options.without_extra_tools,
             declared=options.declared,
+            tools=options.tools,
             kind="comparison" if options.against_itself is None else "aa",
         )
         run_id = store_plan(store, row, slots)
         at_most = "at most " if row.sequential else ""
         say(f"run {run_id}: {at_most}{len(slots)} attempts, seed {seed}")
-        where = Bench(store, settings, chosen.mode, Path(scratch), run_id, options.rehearse, progress)
+        where = Bench(store, settings, chosen.mode, Path(scratch), run_id, options.rehearse, progress, instead_of(row))
         return await _execute(where, subjects, chosen.judge, row, say)
+
+
+def _prove_arms(subjects: Mapping[str, Subject], options: Options, settings: Settings, mode: SandboxMode) -> None:
+    """That arms differ as declared, as far as it can be told before any model is asked. Raises PreflightError."""
+    if options.rehearse or options.arm is not None:
+        return
+    instead = Instead(options.without_extra_tools, options.tools)
+    for subject in subjects.values():
+        found = planned_openings(subject.prepared, settings, mode, instead, lambda name: make_model(name, settings))
+        check_before(found, subject.prepared.scenario, without=instead.without)
 
 
 def _slots(subjects: Mapping[str, Subject], options: Options, seed: int) -> list[Slot]:
@@ -100,6 +116,8 @@ async def _execute(where: Bench, subjects: Mapping[str, Subject], judge: JudgeCh
         result = await execute(where, subjects, queue.judge, pace, parallel=run.parallel, max_cost=run.max_cost_usd)
     finally:
         await close_models()
+    for line in result.undeclared:
+        say(line)
     if queue.pending:
         reason = next(iter(queue.pending.values()))
         say(f"{len(queue.pending)} attempts are not judged ({reason}); later: crucible rejudge {where.run_id}")
@@ -126,6 +144,11 @@ async def resume(
         raise UsageError(
             f"run {run_id} is being worked on by process {record.run.owner}", hint="wait for it, or stop it first"
         )
+    if record.run.kind == "control":
+        raise UsageError(
+            f"run {run_id} only shows that the tool servers can be used; there is nothing in it to go on with",
+            hint="do it again, before the comparison, with: crucible run SCENARIO --control",
+        )
     if interrupted := store.mark_interrupted(run_id):
         say(f"{interrupted} attempts were in flight when the run ended; they are made again")
     run = record.run
@@ -145,7 +168,7 @@ async def resume(
                 f"run {run_id} cannot go on: {', '.join(edited)} was edited since; an edited scenario is another scenario",
                 hint="undo the edit, or start a new run",
             )
-        where = Bench(store, settings, chosen.mode, Path(scratch), run_id, run.rehearsal, progress)
+        where = Bench(store, settings, chosen.mode, Path(scratch), run_id, run.rehearsal, progress, instead_of(run))
         return await _execute(where, subjects, chosen.judge, run, say)
 
 
@@ -167,9 +190,15 @@ def _options_of(record: RunRecord) -> Options:
         max_cost=run.max_cost_usd,
         rehearse=run.rehearsal,
         without_extra_tools=run.without_extra_tools,
+        tools=run.tools,
         declared=declared,
         against_itself=next((p.arm for p in record.plan if p.baseline), None) if run.kind == "aa" else None,
     )
+
+
+def instead_of(run: RunRow) -> Instead:
+    """What a run puts in the place of the tool servers its scenarios name."""
+    return Instead(run.without_extra_tools, run.tools)
 
 
 def _mode(record: RunRecord) -> SandboxMode:

@@ -81,16 +81,6 @@ def check_prices(scenario: Scenario, arms: Iterable[Arm], settings: Settings, ma
             )
 
 
-def check_extra_tools(scenario: Scenario, arms: Iterable[Arm], *, without: bool) -> None:
-    """No arm runs without the tool servers it names unless that was said. Raises PreflightError."""
-    named = sorted({server for arm in arms for server in arm.extra_tools})
-    if named and not without:
-        raise PreflightError(
-            f"{scenario.name}: tool server {named[0]!r} is not configured (the scenario names {', '.join(named)})",
-            hint="run the comparison without them with --without-extra-tools; the results are marked so",
-        )
-
-
 async def close_models() -> None:
     """Give back connections that models keep open; nothing to do where none was asked."""
     import sys

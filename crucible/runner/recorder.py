@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
-from crucible.store.tables import EventRow
+from crucible.store.tables import EventRow, FirstRequestRow
 from crucible.store.writes import Store
-from crucible.transcript.events import Answered, Decided, Event, Replied
+from crucible.transcript.events import Answered, Decided, Equipped, Event, Replied, Started
+from crucible.transcript.opening import as_text, complete
 
 Progress = Callable[[int, Event, str], None]
 MOST_KEPT = 64
@@ -18,18 +19,25 @@ SECONDS_KEPT = 1.0
 
 @dataclass
 class Recorder:
-    """Takes events in order and writes them at once when a second has passed; a process that is killed loses less than that."""
+    """Takes events in order and writes them at once when a second has passed; a process that is killed loses less than that.
+
+    `surroundings` is what the runner knows of the opening, which the agent cannot.
+    """
 
     store: Store
     attempt_id: int
     progress: Progress | None = None
     label: str = ""
+    surroundings: Mapping[str, Any] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     _written: int = 0
     _flushed_at: float = float("-inf")
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
+        if isinstance(event, Started) and event.opening is not None:
+            event = complete(event, self.surroundings)
+            self.store.ensure(FirstRequestRow(sha256=event.first_request_sha256, data=as_text(event.opening or {})))
         self.events.append(event)
         if self.progress is not None:
             self.progress(self.attempt_id, event, self.label)
@@ -47,6 +55,11 @@ class Recorder:
         self._written = len(self.events)
         return rows
 
+    @property
+    def bringing_seconds(self) -> float:
+        """What starting the arm's tool servers or its agent took, which is not the attempt's time."""
+        return sum(e.seconds for e in self.events if isinstance(e, Equipped))
+
     def totals(self) -> dict[str, Any]:
         """Columns of the attempt row that are sums over its events; None where a part is unknown."""
         replies = [e for e in self.events if isinstance(e, Replied)]
@@ -55,15 +68,21 @@ class Recorder:
             name: _sum([getattr(e, name) for e in replies])
             for name in ("input_uncached", "input_cached", "cache_write", "output", "reasoning", "cost_usd")
         }
-        return sums | {
-            "tokens": _sum([e.billed for e in replies]),
-            "turns": len(replies),
-            "tool_calls": sum(isinstance(e, Answered) for e in self.events),
-            "blocked": sum(e.action in ("block", "fail") for e in decided),
-            "warned": sum(e.action == "warn" for e in decided),
-            "got_past": sum(e.action == "got_past" for e in decided),
-            "waited_seconds": sum(e.waited_seconds for e in replies),
-        }
+        equipped = [e for e in self.events if isinstance(e, Equipped)]
+        brought = {"servers": equipped[-1].servers, "agent": equipped[-1].agent} if equipped else {}
+        return (
+            sums
+            | brought
+            | {
+                "tokens": _sum([e.billed for e in replies]),
+                "turns": len(replies),
+                "tool_calls": sum(isinstance(e, Answered) for e in self.events),
+                "blocked": sum(e.action in ("block", "fail") for e in decided),
+                "warned": sum(e.action == "warn" for e in decided),
+                "got_past": sum(e.action == "got_past" for e in decided),
+                "waited_seconds": sum(e.waited_seconds for e in replies),
+            }
+        )
 
 
 def _row(attempt_id: int, seq: int, event: Event) -> EventRow:

@@ -13,6 +13,8 @@ from crucible.agents.rehearsal import Rehearsal
 from crucible.agents.scripted import ScriptedModel
 from crucible.errors import Cause
 from crucible.llm.types import Model
+from crucible.runner.arm_proof import ArmProof, FirstBlocksFirst
+from crucible.runner.arms import Player, player
 from crucible.runner.attempt import Bench, Job, run_attempt
 from crucible.runner.declare import Declared
 from crucible.runner.models import make_model
@@ -21,7 +23,7 @@ from crucible.runner.prepare import Prepared
 from crucible.runner.until_decided import Pace
 from crucible.runner.validate import Validation
 from crucible.store.queries import attempt_row, spent
-from crucible.store.tables import PlannedRow, RunRow
+from crucible.store.tables import AttemptRow, PlannedRow, RunRow
 from crucible.store.writes import Store, now
 
 MOST_RETRIES = 3
@@ -42,12 +44,18 @@ class Subject:
 
 @dataclass
 class Result:
-    """What one call of `crucible run` did. Everything else is read from the store."""
+    """What one call of `crucible run` did. Everything else is read from the store.
+
+    `unequipped`: what an arm brings did not start, which is what stopped it.
+    `undeclared`: how the arms differ, as lines of a diff, where that is what stopped the run.
+    """
 
     run_id: int
     made: list[int] = field(default_factory=list)
     stopped: str | None = None
+    unequipped: bool = False
     status: str = "running"
+    undeclared: tuple[str, ...] = ()
 
 
 Judging = Callable[[int], Awaitable[None]]
@@ -72,7 +80,7 @@ def store_plan(store: Store, run: RunRow, slots: Sequence[Slot]) -> int:
 
 def new_run(bench_folder: str, mode: str, *, rehearsal: bool, seed: int, blocks: int, judge: str, samples: int,
             parallel: int, max_cost: float | None, without_extra_tools: bool, declared: Declared = AS_A_RULE,
-            kind: str = "comparison") -> RunRow:  # fmt: skip
+            kind: str = "comparison", tools: Mapping[str, str] | None = None) -> RunRow:  # fmt: skip
     """The row of a run that is about to start, with what it declares."""
     return RunRow(
         created_at=now(),
@@ -89,6 +97,7 @@ def new_run(bench_folder: str, mode: str, *, rehearsal: bool, seed: int, blocks:
         version=__version__,
         bench=bench_folder,
         kind=kind,
+        tools=dict(tools or {}),
         primary_metric=declared.primary,
         margin=declared.margin,
         sequential=declared.until_decided,
@@ -113,7 +122,9 @@ class _Execution:
         max_cost: float | None,
     ) -> None:
         self.bench, self.subjects, self.judge, self.max_cost = bench, subjects, judge, max_cost
-        self.pace, self.parallel = pace, parallel
+        self.pace, self.parallel = FirstBlocksFirst(pace), parallel
+        scenarios = {digest: subject.prepared.scenario for digest, subject in subjects.items()}
+        self.proof = ArmProof(bench.store, bench.run_id, scenarios, without=bench.instead.without)
         self.result = Result(bench.run_id)
         self.models: dict[str, Model] = {}
         self.queue: list[PlannedRow] = []
@@ -121,7 +132,7 @@ class _Execution:
     async def run(self) -> Result:
         self._set_status("running")
         try:
-            while self.result.stopped is None and (batch := self.pace.next()):
+            while not self._differing() and (batch := self.pace.next()):
                 await self._make(batch)
         except BaseExceptionGroup as group:
             self._set_status("interrupted")
@@ -143,7 +154,7 @@ class _Execution:
                 workers.create_task(self._worker())
 
     async def _worker(self) -> None:
-        while self.queue and not self._over_cost():
+        while self.queue and not self._differing() and not self._over_cost():
             planned = self.queue.pop(0)
             await self._until_counted(planned)
 
@@ -157,6 +168,24 @@ class _Execution:
                 return
             if attempt.cause == Cause.FIXTURE or attempt.ending in WILL_NOT_MEND or self._over_cost():
                 return
+        self._stop_if_unequipped(planned, attempt)
+
+    def _stop_if_unequipped(self, planned: PlannedRow, attempt: AttemptRow) -> None:
+        """What an arm brings does not start: the other arm waits too, else its half of every block would be paid for."""
+        arm = self.subjects[planned.scenario_hash].prepared.scenario.arm(planned.arm)
+        brings = arm.agent is not None or (arm.extra_tools and not self.bench.instead.without)
+        if brings and not attempt.turns and attempt.cause == Cause.HARNESS and not self.bench.rehearsal:
+            why = (attempt.detail or attempt.ending or "").strip().splitlines()[0]
+            self.result.unequipped = True
+            self.result.stopped = (
+                f"{attempt.scenario}, {arm.id}: {why} ({MOST_RETRIES} times; crucible show {attempt.id})"
+            )
+
+    def _differing(self) -> bool:
+        """Whether the run was stopped, or is to be: the arms are seen to differ in what nobody declared."""
+        if self.result.stopped is None and (found := self.proof.look()) is not None:
+            self.result.stopped, self.result.undeclared = found.reason, tuple(found.diff())
+        return self.result.stopped is not None
 
     def _over_cost(self) -> bool:
         if self.max_cost is None or self.bench.rehearsal:
@@ -174,10 +203,10 @@ class _Execution:
         slot = Slot(planned.scenario_hash, planned.block, arm, planned.baseline)
         if subject.rehearsal is not None:
             session = subject.rehearsal.session(arm.id, planned.block)
-            agent = LoopAgent(ScriptedModel(session.turns), builtin_tools())
-            return Job(slot, subject.prepared, subject.validation, agent, session.title)
-        agent = LoopAgent(self._model(arm.model), builtin_tools())
-        return Job(slot, subject.prepared, subject.validation, agent)
+            scripted = Player(LoopAgent(ScriptedModel(session.turns), builtin_tools()))
+            return Job(slot, subject.prepared, subject.validation, scripted, session.title)
+        plays = player(arm, subject.prepared.scenario, self.bench.settings, self.bench.instead, self._model)
+        return Job(slot, subject.prepared, subject.validation, plays)
 
     def _model(self, name: str) -> Model:
         if name not in self.models:

@@ -14,6 +14,7 @@ from crucible.agents.loop import LoopAgent
 from crucible.agents.rehearsal import ScriptedTurn
 from crucible.agents.scripted import ScriptedModel
 from crucible.errors import FixtureError
+from crucible.runner.arms import Player
 from crucible.runner.attempt import Bench, Job, run_attempt
 from crucible.runner.judge import JudgeChoice, JudgeQueue
 from crucible.runner.plan import Slot
@@ -65,7 +66,7 @@ class Ground:
         arm = self.prepared.scenario.baseline.model_copy(update={"model": "scripted"})
         slot = Slot(self.prepared.hash, 1, arm, baseline=True)
         prepared = limited(self.prepared, limits) if limits else self.prepared
-        return await run_attempt(self.bench, Job(slot, prepared, self.validation, agent, title))
+        return await run_attempt(self.bench, Job(slot, prepared, self.validation, Player(agent), title))
 
     async def judge(self, attempt_id: int, choice: JudgeChoice, settings: Settings | None = None) -> str | None:
         """Score a stored attempt; why it could not be, or None."""

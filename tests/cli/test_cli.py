@@ -160,6 +160,7 @@ def test_dry_run_prices_and_makes_nothing(here: Path, capfd: pytest.CaptureFixtu
     assert [] == json.loads(capfd.readouterr().out)
 
 
+@pytest.mark.slow
 def test_doctor_says_what_is_missing_and_what_fixes_it(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     run_app(["doctor"])
     said = capfd.readouterr().out
@@ -181,6 +182,7 @@ def test_a_wrong_key_in_crucible_toml_names_file_line_and_the_nearest(
     assert "crucible.toml:4: unknown key 'sandbx'; did you mean 'sandbox'?" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_copy_sandbox_is_marked_and_refuses_what_it_cannot_enforce(
     here: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

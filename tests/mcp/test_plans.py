@@ -107,6 +107,13 @@ def test_a_file_that_cannot_be_run_is_no_command(tmp_path: Path) -> None:
     assert "there is no command" in refusal("mine", {"mine": server(str(tmp_path / "server"))}).message
 
 
+def test_what_prepares_a_server_is_found_and_shown_like_it(on_path: Path) -> None:
+    indexer = program(on_path / "indexer")
+    found = plan("mine", {"mine": server(prepare=[["indexer", "--all"]])})
+    assert (((str(indexer), "--all"),), (indexer,)) == (found.prepare, found.shown)
+    assert "no command 'no-indexer'" in refusal("mine", {"mine": server(prepare=[["no-indexer"]])}).message
+
+
 def test_a_relative_path_is_not_guessed_at() -> None:
     refused = refusal("mine", {"mine": server("./tools/server")})
     assert ("neither a command nor an absolute path" in refused.message, True) == (
@@ -220,7 +227,7 @@ def test_everything_a_user_says_of_a_server_is_in_its_plan() -> None:
         "leaves": (".x",),
         "allow": ("a",),
         "deny": ("b",),
-        "prepare": (("make",),),
+        "prepare": (("sh", "index"),),
         "text_errors": True,
         "start_seconds": 1.0,
         "list_seconds": 2.0,

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from sqlalchemy import text
 
 from crucible.cli.app import run_app
 from crucible.errors import ScenarioError, UsageError
 from crucible.report.nightly import Chart, chart, tonight
 from crucible.report.nightly_summary import markdown
+from crucible.runner.arms import WITHOUT
 from crucible.runner.nightly import night_after_night
 from crucible.runner.suite import Schedule, Suite, find_suite, load_schedule, load_suite
 from crucible.store.filling import Filled, fill_run
@@ -115,6 +117,50 @@ def test_too_little_history_is_exit_3_and_nothing_counted_is_5(tmp_path: Path) -
         assert 3 == tonight(store, SUITE, real_nights(store, [9, 9])).exit_code
         lost = {arm: [Filled(None)] * 3 for arm in ("new", "old")}
         assert 5 == tonight(store, SUITE, fill_run(store, {"s": lost}, "old", suite="nightly")).exit_code
+
+
+def test_an_arm_that_was_set_up_otherwise_has_a_chart_of_its_own(tmp_path: Path) -> None:
+    """Nights without the extra tools are no history of nights with them, nor the other way round."""
+    with Store(tmp_path / "store.db") as store:
+        real_nights(store, [9, 9, 9, 9])
+        for k in (3, 3, 3):
+            run_id = real_nights(store, [k])
+            with store.writing() as session:
+                given = {"run": run_id, "setup": WITHOUT}
+                session.execute(text("UPDATE attempt SET setup = :setup WHERE run_id = :run AND arm = 'new'"), given)
+        found = tonight(store, SUITE, run_id)
+        assert [("new", WITHOUT, 3, 0, "3 of 10"), ("old", "", 3, 4, "9 of 10")] == [
+            (c.key.arm, c.key.setup, len(c.baseline), len(c.watched), f"{c.tonight.passed} of 10" if c.tonight else "")
+            for c in found.charts
+        ]
+        assert "| s | new (without extra tools) | openai/simulated | 3 of 10 |" in markdown(found)
+        back = tonight(store, SUITE, real_nights(store, [3, 3, 3, 3]))
+        assert ["", ""] == [c.key.setup for c in back.charts]
+        assert [("alarm", 5), ("watched", 8)] == [(c.state, len(c.watched)) for c in back.charts]
+
+
+def test_an_arm_that_made_no_attempt_tonight_is_charted_as_it_was_planned(tmp_path: Path) -> None:
+    with Store(tmp_path / "store.db") as store:
+        real_nights(store, [9] * 4)
+        none = {"new": [], "old": [Filled(True)]}
+        (_, old) = tonight(store, SUITE, fill_run(store, {"s": none}, "old", suite="nightly", blocks=1)).charts
+        (new, _) = tonight(store, SUITE, fill_run(store, {"s": none}, "old", suite="nightly", blocks=1)).charts
+        assert ("", "watched") == (old.key.setup, old.state)
+        assert ("", "no attempt counts", 4) == (new.key.setup, new.state, len(new.baseline) + len(new.watched))
+        without = fill_run(
+            store, {"s": none}, "old", suite="nightly", blocks=1, without_extra_tools=True, tools={"asd": "other"}
+        )
+        (chart_of_new, _) = tonight(store, SUITE, without).charts
+        assert "" == chart_of_new.key.setup, "an arm without extra tools is never without them"
+
+
+def test_a_confirmation_sets_the_arm_up_in_the_same_way(tmp_path: Path) -> None:
+    with Store(tmp_path / "store.db") as store:
+        last = real_nights(store, [9, 10, 9, 9, 3, 2, 3, 2])
+        for setup, options in ((WITHOUT, " --without-extra-tools`"), ("a=b, c=d", " --tools a=b --tools c=d`")):
+            with store.writing() as session:
+                session.execute(text("UPDATE attempt SET setup = :setup WHERE arm = 'new'"), {"setup": setup})
+            assert options in markdown(tonight(store, SUITE, last))
 
 
 @pytest.fixture

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import text
 
 from crucible.cli.app import run_app
 from crucible.report.leaderboard import rank_text
 from crucible.report.ranking import board, on_frontier, rank_ranges, rank_within
 from crucible.store.filling import Filled, fill_run
-from crucible.store.queries import LeaderboardLine
+from crucible.store.standings import LeaderboardLine
 from crucible.store.writes import Store
 
 
@@ -147,3 +148,31 @@ def test_an_edited_scenario_is_ranked_apart_from_its_older_self() -> None:
     ranked = rank_within([*newer, *older])
     assert ["s @after", "s @after", "s @before", "s @before"] == [one.line.label for one in ranked]
     assert ("s @after", "s @before") == board([*newer, *older]).scenarios
+
+
+def test_an_arm_that_was_set_up_otherwise_is_another_arm() -> None:
+    lines = [line("a", 20, 20), replace(line("a", 0, 20), setup="without extra tools")]
+    assert [(1, 1), (2, 2)] == [one.rank for one in rank_within(lines)]
+    assert ["", "without extra tools"] == [one.setup for one in board(lines).arms]
+
+
+def test_the_tables_mark_set_ups_and_say_what_is_left_out(bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Store(bench / "results" / "crucible.db") as store:
+        fill_run(
+            store, {"s": {"new": [Filled(True, 0.9)] * 8, "old": [Filled(False, 0.2)] * 8}}, "old", sequential=True
+        )
+        fill_run(store, {"s": {"new": [Filled(True, 0.9)] * 3, "old": [Filled(False, 0.2)] * 3}}, "old")
+        with store.writing() as session:
+            session.execute(text("UPDATE attempt SET setup = 'a=b' WHERE run_id = 2 AND arm = 'new'"))
+            session.execute(text("UPDATE total SET setup = 'a=b' WHERE attempt_id > 16 AND arm = 'new'"))
+    for overall in ([], ["--overall"]):
+        assert 0 == run_app(["-C", str(bench), "leaderboard", *overall])
+        said = " ".join(capsys.readouterr().out.split())
+        assert "3 of 3" in said if not overall else "100%" in said
+        assert "new (a=b)" in said
+        assert "Left out: attempts of runs that may stop early (" in said
+        assert "8 of old" in said
+    assert 0 == run_app(["-C", str(bench), "leaderboard", "--json"])
+    found = {(one["arm"], one["setup"]): one for one in json.loads(capsys.readouterr().out)}
+    assert (0, 8) == (found["new", ""]["counted"], found["new", ""]["left_out"])
+    assert (3, 0) == (found["new", "a=b"]["counted"], found["new", "a=b"]["left_out"])

@@ -15,6 +15,7 @@ from rich.text import Text
 from crucible.report.terminal import run_view
 from crucible.store.filling import Filled, fill_run
 from crucible.store.writes import Store
+from tests.report.telling import with_server
 
 PAGE = " ".join(
     (Path(__file__).parents[2] / "docs" / "reading-a-verdict.md").read_text().lower().replace("*", "").split()
@@ -44,7 +45,8 @@ def attempts(k: int, n: int, lost: int = 0) -> list[Filled]:
 
 @pytest.fixture
 def views(store: Store) -> list[Group]:
-    """One scenario by pass rate and by score, several, until decided (decided, not yet), A/A, rehearsal, incomplete."""
+    """One scenario by pass rate and by score, several, until decided (decided, not yet), A/A, rehearsal, incomplete, with tool
+    servers that were seldom used."""
     fill_run(store, {"s": {"old-again": attempts(3, 6), "old": attempts(2, 6)}}, "old", kind="aa")
     one = {"s": {"new": attempts(7, 8), "old": attempts(1, 8)}}
     several = {f"s{n}": {"new": attempts(5, 6), "old": attempts(2, 6)} for n in range(3)}
@@ -56,7 +58,8 @@ def views(store: Store) -> list[Group]:
     fill_run(store, half, "old", sequential=True, blocks=20)
     fill_run(store, one, "old", rehearsal=True, sandbox="copy")
     fill_run(store, half, "old", blocks=8)
-    found = [run_view(store, run) for run in range(1, 9)]
+    with_server(store, used=3, name="served")
+    found = [run_view(store, run) for run in range(1, 10)]
     assert all(isinstance(view, Group) for view in found)
     return [view for view in found if isinstance(view, Group)]
 
@@ -73,10 +76,13 @@ def titles(view: Group) -> Iterator[str]:
 
 
 def test_every_heading_row_and_column_is_explained(views: list[Group]) -> None:
-    found = {title.strip() for view in views for title in titles(view)} - ARMS - PLAIN - {"", "s", "3 scenarios"}
+    found = (
+        {title.strip() for view in views for title in titles(view)} - ARMS - PLAIN - {"", "s", "served", "3 scenarios"}
+    )
     assert len(found) > 30
-    number = re.compile(r"\b(2|5)\b")
-    assert [] == sorted(title for title in found if number.sub("3", title).lower().rstrip("?") not in PAGE)
+    number, tool = re.compile(r"\b(2|5)\b"), re.compile(r"^of [a-z]\w+$")
+    said = {tool.sub("of bash", number.sub("3", title).lower().rstrip("?")) for title in found}
+    assert [] == sorted(title for title in said if title not in PAGE)
 
 
 def test_every_mark_is_explained(views: list[Group]) -> None:
@@ -84,5 +90,5 @@ def test_every_mark_is_explained(views: list[Group]) -> None:
     for view in views:
         console.print(view, highlight=False)
     marks = set(re.findall(r"^([A-Z][A-Z ]+[A-Z]):", console.export_text(), re.MULTILINE))
-    assert {"REHEARSAL", "UNSANDBOXED", "INCOMPLETE"} <= marks
+    assert {"REHEARSAL", "UNSANDBOXED", "INCOMPLETE", "SELDOM USED"} <= marks
     assert [] == sorted(mark for mark in marks if f"{mark.lower()}" not in PAGE)

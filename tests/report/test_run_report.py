@@ -20,7 +20,7 @@ from crucible.report.terminal import run_view
 from crucible.report.verdict import verdict_on_these
 from crucible.store.filling import Filled, fill_run
 from crucible.store.tables import AttemptRow, EventRow, FlagRow, PlannedRow, ScenarioRow, ScoreRow, TotalRow
-from crucible.store.writes import Store
+from crucible.store.writes import Store, now
 
 ARMS = ("new", "old")
 
@@ -70,6 +70,33 @@ def test_the_order_within_blocks_is_looked_at_and_warned_of(store: Store) -> Non
         "WARNING: the order within blocks mattered: new first in 6 blocks, old in 6; going first is worth +100 points"
         in (shown(store, run))
     )
+
+
+def started(store: Store, run_id: int, order: Sequence[tuple[str, int]], passed: Callable[[str, int], bool]) -> None:
+    """Attempts (arm, block) made in this order."""
+    for arm, block in order:
+        row = AttemptRow(
+            run_id=run_id, scenario_hash="hash-s0", scenario="s0", arm=arm, block=block, baseline=arm == "old",
+            model="openai/simulated", sandbox="overlay", rehearsal=False, scripted_usage=False, started_at=now(),
+        )  # fmt: skip
+        ended = {"ending": "finished", "cause": "agent", "counted": True, "passed": passed(arm, block)}
+        store.finish_attempt(store.start_attempt(row), ended)
+
+
+def test_with_several_attempts_at_a_time_the_order_is_that_in_which_they_really_started(store: Store) -> None:
+    """Planned in one order, started in both: which of them passes goes by who started first."""
+    first = {block: ARMS if block % 2 else ARMS[::-1] for block in range(1, 13)}
+    order = [(arm, block) for block, arms in first.items() for arm in arms]
+    for parallel, effect, went in (
+        (1, None, "new first in 12 blocks, old in 0, never"),
+        (4, 1.0, "new first in 6 blocks, old in 6 (as they really started, 4 attempts at a time); going first"),
+    ):
+        run = run_of(store, [], [], blocks=12, parallel=parallel)
+        started(store, run, order, lambda arm, block: arm == first[block][0])
+        found = read(store, run)
+        assert found.order is not None
+        assert effect == found.order.effect
+        assert went in found.order.text(found.terms)
 
 
 def test_a_better_arm_is_no_order_effect(store: Store) -> None:

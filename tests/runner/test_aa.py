@@ -16,19 +16,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from sqlalchemy import text
 
 from crucible.agents.rehearsal import Rehearsal, load_rehearsal
 from crucible.cli.app import run_app
 from crucible.llm.loopback import Answer, Calls, Counts, LoopbackServer, Text
 from crucible.report.aa import aa_report
+from crucible.report.comparison import comparisons
 from crucible.report.noise import Noise, NoiseFloor, noise_floor
+from crucible.runner.arms import WITHOUT
 from crucible.runner.command import Options, choose, start
 from crucible.runner.twins import twin_rehearsal, twinned
 from crucible.scenario.catalog import get_scenario
 from crucible.settings import load_settings
 from crucible.stats.identical import means_apart, rates_apart
-from crucible.store import queries
 from crucible.store.filling import Filled, fill_run
+from crucible.store.standings import leaderboard
 from crucible.store.writes import Store
 
 FIX = {"path": "shelf/pages.py", "old": "start + size - 1]", "new": "start + size]"}
@@ -121,7 +124,7 @@ def test_a_real_model_against_itself_gives_a_noise_floor_and_no_place_on_the_lea
         chosen = choose(bench, options, settings, lambda _: None)
         result = asyncio.run(start(bench, chosen, settings, store, lambda _: None, None))
     with store:
-        assert [] == queries.leaderboard(store)
+        assert [] == leaderboard(store)
         report = aa_report(store, result.run_id)
         assert report is not None
         assert ("openai/solver", True, [(2, 2), (2, 2)]) == (
@@ -163,10 +166,33 @@ def test_the_leaderboard_leaves_aa_runs_out(tmp_path: Path) -> None:
     """The same arm and model in a comparison and in an A/A run: only the first is ranked."""
     with Store(tmp_path / "s.db") as store:
         halves(store, attempts("gggg"), attempts("gggg"))
-        assert [] == queries.leaderboard(store)
+        assert [] == leaderboard(store)
         fill_run(store, {"s": {"b": attempts("gr"), "a": attempts("rr")}}, "a")
-        ranked = {line.arm: (line.counted, line.passed, line.scored) for line in queries.leaderboard(store)}
+        ranked = {line.arm: (line.counted, line.passed, line.scored) for line in leaderboard(store)}
         assert {"b": (2, 1, 2), "a": (2, 0, 2)} == ranked
+
+
+def test_a_noise_floor_is_from_aa_runs_whose_arm_was_set_up_as_one_of_the_run_it_is_for(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.db") as store:
+        plain = halves(store, attempts("gggg"), attempts("gggg"))
+        without = halves(store, attempts("grgr"), attempts("rgrg"))
+        compared = fill_run(store, {"s": {"b": attempts("gr"), "a": attempts("rr")}}, "a")
+        marked = {"setup": WITHOUT, "run": without}
+        with store.writing() as session:
+            session.execute(text("UPDATE attempt SET setup = :setup WHERE run_id = :run"), marked)
+        assert {None: 2, plain: 1, without: 1, compared: 1} == {
+            like: floor.runs
+            for like in (None, plain, without, compared)
+            if (floor := noise_floor(store, "hash-s", like=like))
+        }
+        (report,) = [aa_report(store, without)]
+        assert report is not None
+        assert (1, 4) == (report.noise and report.noise.runs, report.halves[0].counted)
+        (comparison,) = comparisons(store, compared)
+        assert "1 A/A run," in comparison.noise[0]
+        with store.writing() as session:
+            session.execute(text("UPDATE attempt SET setup = 'x=y' WHERE run_id = :run"), {"run": compared})
+        assert () == comparisons(store, compared)[0].noise
 
 
 def test_no_aa_run_is_no_noise_floor(tmp_path: Path) -> None:

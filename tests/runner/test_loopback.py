@@ -18,6 +18,7 @@ from crucible.runner.judge import JudgeChoice
 from crucible.runner.run import Result
 from crucible.settings import load_settings
 from crucible.store import queries
+from crucible.store.standings import leaderboard
 from crucible.store.writes import Store
 
 pytestmark = pytest.mark.slow
@@ -62,7 +63,7 @@ def test_two_models_are_stored_judged_and_ranked(bench: Path) -> None:
     with LoopbackServer({"solver": agent(FIX), "breaker": agent(BREAK), "judge": judge}) as server:
         store, result = run(bench, server)
     with store:
-        solver, breaker = queries.leaderboard(store)
+        solver, breaker = leaderboard(store)
         assert ("openai/solver", 2, 2, 2) == (solver.model, solver.counted, solver.passed, solver.scored)
         assert ("openai/breaker", 2, 0, 2) == (breaker.model, breaker.counted, breaker.passed, breaker.scored)
         assert solver.mean_tokens == 3 * 150

@@ -11,6 +11,7 @@ from crucible.report.comparison import comparisons
 from crucible.runner.command import Options, choose, start
 from crucible.settings import load_settings
 from crucible.store import queries
+from crucible.store.standings import leaderboard
 from crucible.store.writes import Store
 from crucible.transcript.events import EVENT, Answered, Decided, Ended, Replied, Started
 
@@ -90,4 +91,4 @@ def test_a_rehearsal_is_marked_and_never_ranked(ran) -> None:  # type: ignore[no
     (comparison,) = comparisons(store, result.run_id)
     assert comparison.rehearsal
     assert {"scripted"} == {arm.model for arm in comparison.arms}
-    assert [] == queries.leaderboard(store)
+    assert [] == leaderboard(store)

@@ -85,11 +85,13 @@ def test_after_sigkill_a_resumed_run_has_each_attempt_exactly_once(running, cli)
 
 
 @pytest.mark.slow
-def test_ctrl_c_stores_what_is_in_flight_as_cancelled_and_exits_130(running, cli) -> None:  # type: ignore[no-untyped-def] # fixtures
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_stores_what_is_in_flight_as_cancelled_and_exits_130(running, cli, asked) -> None:  # type: ignore[no-untyped-def] # fixtures
+    """So does a CI job that is cancelled, which sends SIGTERM."""
     process, store = running
     wait_for(store, FINISHED, 1)
     wait_for(store, IN_FLIGHT, 1)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(asked)
     _, stderr = process.communicate(timeout=30)
     assert 130 == process.returncode, stderr
     assert "Traceback" not in stderr

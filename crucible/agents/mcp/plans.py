@@ -91,6 +91,8 @@ def _plan(name: str, server: Server, settings: Settings) -> ServerPlan:
     what, server = _complete(server, settings)
     _check_environment(name, server)
     found = _find(name, server.command) if server.command is not None else Found(())
+    first = [_find(name, words[0]) for words in server.prepare]
+    shown = [folder for each in (found, *first) for folder in each.shown]
     return ServerPlan(
         name=name,
         what=what or _what(server),
@@ -99,8 +101,8 @@ def _plan(name: str, server: Server, settings: Settings) -> ServerPlan:
         port=server.port,
         env=server.env,
         env_from=server.env_from,
-        shown=tuple(dict.fromkeys([*found.shown, *(_folder(name, folder) for folder in server.folders)])),
-        prepare=server.prepare,
+        shown=tuple(dict.fromkeys([*shown, *(_folder(name, folder) for folder in server.folders)])),
+        prepare=tuple((*each.command, *words[1:]) for each, words in zip(first, server.prepare, strict=True)),
         leaves=server.leaves,
         allow=server.allow,
         deny=server.deny,

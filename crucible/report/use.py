@@ -1,0 +1,132 @@
+"""How an arm's tools were taken up on one scenario, attempt by attempt and together, and where its tokens went. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from crucible.report.arms import Side
+from crucible.report.calls import Calls, calls_of, together
+from crucible.report.token_split import Sizes, Split, mean_split, schemas_size, sizes, split
+from crucible.scenario.schema import Arm
+from crucible.store.openings import Opening
+from crucible.store.traces import Trace
+from crucible.transcript.declared import belongs
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """One tool server of an arm as it was offered: what it really is (empty where that was not recorded), how many tools,
+    and the characters of their schemas; None is unknown. `used`: attempts in which it answered a call."""
+
+    server: str
+    really: str
+    tools: int | None
+    characters: int | None
+    used: int
+
+    @property
+    def named(self) -> str:
+        """Its name, and what stands behind it where the name does not say so."""
+        return self.server if not self.really else self.really if self.really.startswith(self.server) else (
+            f"{self.server} = {self.really}"
+        )  # fmt: skip
+
+    def text(self) -> str:
+        """`asd: 8 tools, 12.1 KB of schemas`."""
+        if self.tools is None:
+            return self.named
+        many = f"{self.tools} tool{'' if self.tools == 1 else 's'}"
+        size = "" if self.characters is None else f", {self.characters / 1000:.1f} KB of schemas"
+        return f"{self.named}: {many}{size}"
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptUse:
+    """One counted attempt: the calls of its extra tools, those of all its tools, and where its tokens went, estimated."""
+
+    attempt_id: int
+    extra: Calls
+    every: Calls
+    tokens: Split | None
+
+
+@dataclass(frozen=True, slots=True)
+class ArmUse:
+    """One arm on one scenario. `used` of `of` attempts that count got an answer from an extra tool.
+
+    `beginnings`: how many different first requests they made, None where that was not recorded of all; `prompt` its size in
+    characters. `tokens` is the mean of the `split` attempts in which it is known.
+    """
+
+    arm: str
+    agent: str | None
+    setup: str
+    servers: tuple[Offered, ...]
+    used: int
+    of: int
+    extra: Calls
+    every: Calls
+    tokens: Split | None
+    split: int
+    beginnings: int | None
+    characters: int | None
+    attempts: tuple[AttemptUse, ...]
+
+
+def use_of(side: Side, arm: Arm, opened: Mapping[int, Opening], traced: Mapping[int, Trace]) -> ArmUse:
+    """What came of one arm's tools. `arm` is the arm as it was run: without extra tools where they were left out."""
+    counted = [a.id for a in side.counted]
+    traces = [traced.get(i, Trace(i)) for i in counted]
+    starts = [opened[i].content if i in opened else None for i in counted]
+    attempts = tuple(_attempt(trace, arm, start) for trace, start in zip(traces, starts, strict=True))
+    known = [start for start in starts if start is not None]
+    whole = len(known) == len(starts) and bool(starts)
+    tokens, n = mean_split([one.tokens for one in attempts])
+    first = sizes(known[0]) if known else None
+    return ArmUse(
+        arm=side.arm,
+        agent=next((trace.agent for trace in traces if trace.agent), None),
+        setup=next((trace.setup for trace in traces if trace.setup), ""),
+        servers=tuple(_offered(name, arm, traces, known[0] if known else None) for name in arm.extra_tools),
+        used=sum(bool(one.extra.reached) for one in attempts),
+        of=len(attempts),
+        extra=together(one.extra for one in attempts),
+        every=together(one.every for one in attempts),
+        tokens=tokens,
+        split=n,
+        beginnings=len({opened[i].fingerprint for i in counted}) if whole else None,
+        characters=first.prompt + first.schemas if first else None,
+        attempts=attempts,
+    )
+
+
+def _attempt(trace: Trace, arm: Arm, start: Mapping[str, object] | None) -> AttemptUse:
+    of_servers = {tool for tools in (trace.offered or {}).values() for tool in tools}
+    extra = calls_of(trace, lambda tool: tool in of_servers or belongs(tool, arm.extra_tools) is not None)
+    begins: Sizes | None = sizes(start) if start is not None else None
+    return AttemptUse(trace.attempt_id, extra, calls_of(trace, lambda _: True), split(trace, begins))
+
+
+def _offered(server: str, arm: Arm, traces: Sequence[Trace], start: Mapping[str, object] | None) -> Offered:
+    really = next((trace.servers[server] for trace in traces if trace.servers.get(server)), "")
+    told = [trace.offered[server] for trace in traces if trace.offered and server in trace.offered]
+    seen = _seen(server, arm, start)
+    names = set(told[0] if told else ()) | set(seen or ())
+    used = sum(_answered(trace, server, arm, names) for trace in traces)
+    tools = len(told[0]) if told else None if seen is None else len(seen)
+    return Offered(server, really, tools, None if start is None else schemas_size(start, names), used)
+
+
+def _seen(server: str, arm: Arm, start: Mapping[str, object] | None) -> list[str] | None:
+    """The server's tools in a first request."""
+    tools = None if start is None else start.get("tools") or []
+    if not isinstance(tools, Iterable):
+        return None
+    names = [str(tool.get("name")) for tool in tools if isinstance(tool, Mapping)]
+    return [name for name in names if belongs(name, arm.extra_tools) == server]
+
+
+def _answered(trace: Trace, server: str, arm: Arm, names: set[str]) -> bool:
+    mine = (c for c in trace.calls if c.tool in names or belongs(c.tool, arm.extra_tools) == server)
+    return any(call.reached for call in mine)
