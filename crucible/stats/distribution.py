@@ -8,6 +8,7 @@ the caller draws at random instead.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from math import comb
 from typing import TYPE_CHECKING
@@ -36,6 +37,8 @@ MOST_CELLS = 1 << 20
 """Cells of the table (subset size) x (sum) when scores lie on a lattice: 2 x 50 attempts scored in steps of 0.01."""
 SMALL_TABLE = 1 << 15
 """Cells up to which it is quicker to add whole tables than only those rows and sums that can still matter."""
+MOST_KEPT = 1 << 16
+"""Values of a distribution that is kept for the next time it is asked for: a megabyte."""
 MOST_ITEMS = 1000
 """Above it the number of subsets leaves the range of floats."""
 
@@ -61,7 +64,8 @@ def sum_of_subset(items: Sequence[int], size: int) -> Distribution | None:
     if max(steps) <= 1:
         found = _hypergeometric(sum(steps), len(steps), size)
     elif (size + 1) * (reach + 1) <= MOST_CELLS:
-        found = _by_table(steps, size, reach)
+        ordered = tuple(sorted(steps))
+        found = (_by_table_kept if reach <= MOST_KEPT else _by_table)(ordered, size, reach)
     elif min(comb(len(items), size), reach + 1) > MOST_MERGED:
         return None
     else:
@@ -186,12 +190,11 @@ def _hypergeometric(ones: int, items: int, size: int) -> Distribution:
     return Distribution(np.array(counts, dtype=np.int64), np.array(ways))
 
 
-def _by_table(steps: Sequence[int], size: int, reach: int) -> Distribution:
+def _by_table(ordered: tuple[int, ...], size: int, reach: int) -> Distribution:
     """Numbers of subsets by their size and sum, one item after the other; only sizes that can still end at `size`, and
     only the sums that so many of the items so far can have."""
     import numpy as np
 
-    ordered = sorted(steps)
     smallest = [0, *accumulate(ordered)]
     table = np.zeros((size + 1, reach + 1))
     table[0, 0] = 1.0
@@ -201,12 +204,18 @@ def _by_table(steps: Sequence[int], size: int, reach: int) -> Distribution:
         there = np.flatnonzero(table[size])
         return Distribution(there.astype(np.int64), table[size, there])
     for place, step in enumerate(ordered, start=1):
-        fewest = max(1, size - (len(steps) - place))
+        fewest = max(1, size - (len(ordered) - place))
         for many in range(min(place, size), fewest - 1, -1):
             low, high = smallest[many - 1], smallest[place - 1] - smallest[place - many]
             table[many, low + step : high + step + 1] += table[many - 1, low : high + 1]
     there = np.flatnonzero(table[size])
     return Distribution(there.astype(np.int64), table[size, there])
+
+
+@lru_cache(maxsize=64)
+def _by_table_kept(ordered: tuple[int, ...], size: int, reach: int) -> Distribution:
+    """A report asks for each scenario alone and for all of them together. Nothing changes a distribution."""
+    return _by_table(ordered, size, reach)
 
 
 def _by_merging(steps: Sequence[int], size: int) -> Distribution | None:

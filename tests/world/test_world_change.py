@@ -249,6 +249,7 @@ def test_a_removed_file_takes_its_empty_folders_with_it(sandboxed) -> None:
     assert sandboxed.run(body).split("\n") == ["src/crlf.txt", "src/price.py"]
 
 
+@pytest.mark.slow
 def test_a_thousand_files_and_a_very_deep_folder_are_read(sandboxed) -> None:
     script = """
 mkdir many; cd many; for i in $(seq 1000); do echo $i > f$i; done; cd ..

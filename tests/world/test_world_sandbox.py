@@ -576,6 +576,7 @@ def test_a_world_that_cannot_start_is_an_error_and_leaves_nothing(sandboxed, tmp
     assert list(sandboxed.scratch.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_nothing_is_left_in_the_scratch_folder_when_a_world_is_closed(sandboxed) -> None:
     said(
         sandboxed,
