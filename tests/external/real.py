@@ -1,0 +1,55 @@
+"""Real agent CLIs, installed by the ordinary clients into a folder that is kept between test sessions."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+KEPT = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "crucible-tests"
+_SECONDS = 600
+
+
+@cache
+def from_npm(folder: str, package: str) -> Path:
+    """The folder of a package and its programs' links; the test is skipped when the registry does not have it."""
+    root = KEPT / folder
+    programs = root / "node_modules" / ".bin"
+    if not programs.is_dir():
+        npm = shutil.which("npm")
+        if npm is None:
+            pytest.skip("no npm here")
+        _install(
+            package, [npm, "install", "--prefix", str(root), "--no-audit", "--no-fund", "--loglevel=error", package]
+        )
+    return programs
+
+
+@cache
+def from_pypi(folder: str, package: str) -> Path:
+    """The programs of a package in a virtual environment of its own; the test is skipped when the registry lacks it."""
+    root = KEPT / folder
+    if not (root / "bin" / "python").exists():
+        uv = shutil.which("uv")
+        make = [uv, "venv", str(root)] if uv else [sys.executable, "-m", "venv", str(root)]
+        _install(package, make)
+        python = str(root / "bin" / "python")
+        fill = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install", "-q"]
+        try:
+            _install(package, [*fill, package])
+        except BaseException:
+            shutil.rmtree(root, ignore_errors=True)
+            raise
+    return root / "bin"
+
+
+def _install(package: str, command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip()[-500:]
+        pytest.skip(f"{package} cannot be had here: {said}")

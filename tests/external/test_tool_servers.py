@@ -1,0 +1,43 @@
+"""A real agent CLI with a tool server: it starts the server itself, inside, and sees only the tools it may."""
+
+from __future__ import annotations
+
+import pytest
+
+from crucible.agents.mcp.plans import ServerPlan
+from crucible.errors import HarnessError
+from crucible.llm.loopback import Calls, Text, for_agent
+from crucible.transcript.events import Equipped
+from tests.external.conftest import AGENTS, Place
+from tests.external.real import from_npm
+
+pytestmark = pytest.mark.slow
+COMMAND = ("python3", str(AGENTS / "counting_server.py"))
+CLAUDE = {"arm": {"model": "anthropic/claude-sonnet-4-6", "extra_tools": ["graph"]}, "base": "root_url"}
+
+
+def claude_code() -> dict[str, object]:
+    folder = from_npm("claude-code", "@anthropic-ai/claude-code").parent
+    return {"preset": "claude-code", "folders": [str(folder)]}
+
+
+def test_an_allowed_tool_is_offered_called_and_named_as_ours_and_the_others_are_hidden(place: Place) -> None:
+    script = for_agent([Calls([("mcp__graph__callers", {})]), Text("done")])
+    graph = ServerPlan("graph", "a counter", COMMAND, allow=("callers",), shown=(AGENTS,))
+    tried = place.attempt(script, claude_code(), servers={"graph": graph}, **CLAUDE)
+    (equipped,) = tried.of(Equipped)
+    assert ({"graph": "counting 4.5.6 (a counter)"}, {"graph": ("graph__callers",)}) == (
+        equipped.servers,
+        equipped.offered,
+    )
+    assert ["graph__callers"] == [name for name in tried.started.tools if name.startswith("graph__")]
+    assert [("graph__callers", "called callers", True)] == [(a.tool, a.text, a.ok) for a in tried.answers]
+    assert tried.started.opening is not None
+    assert "a counter" == tried.started.opening["environment"]["servers"]["graph"]["what"]
+
+
+def test_a_server_that_does_not_start_is_the_harness_s_fault_and_no_model_is_asked(place: Place) -> None:
+    graph = ServerPlan("graph", "broken", ("python3", "-c", "raise SystemExit('no licence')"))
+    with pytest.raises(HarnessError, match=r"(?s)tool server graph.*no licence"):
+        place.attempt([], claude_code(), servers={"graph": graph}, **CLAUDE)
+    assert [] == place.events
