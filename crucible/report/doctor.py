@@ -44,6 +44,7 @@ def examine(bench: Path | None, settings: Settings, tricks: Tricks | None = None
         yield from _models(bench, settings)
     yield from _servers(bench, settings)
     yield _node()
+    yield from _agents()
 
 
 def _git() -> Finding:
@@ -135,3 +136,12 @@ def _node() -> Finding:
         return Finding("node", None, "not on PATH; agent CLIs such as Claude Code need it", "https://nodejs.org")
     said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False, timeout=10).stdout.strip()
     return Finding("node", True, f"{said}, for agent CLIs that need it")
+
+
+def _agents() -> Iterator[Finding]:
+    """Agent CLIs that an arm can be. One that is not here is no failure."""
+    from crucible.agents.external.presets import look
+
+    for one in look():
+        detail = f"{one.version or 'version unknown'}, {one.where}" if one.where else "not here"
+        yield Finding(f"agent {one.name}", True if one.where else None, detail, "" if one.where else one.get)

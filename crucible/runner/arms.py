@@ -83,6 +83,6 @@ def _external(arm: Arm, scenario: Scenario, settings: Settings, instead: Instead
     return Player(
         ExternalCli(planned),
         shown=(*planned.shown, *(folder for server in servers.values() for folder in server.shown)),
-        leaves=tuple(glob for server in servers.values() for glob in server.leaves),
+        leaves=(*planned.leaves, *(glob for server in servers.values() for glob in server.leaves)),
         setup=instead.setup(arm),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from crucible.store.tables import EventRow, FirstRequestRow
 from crucible.store.writes import Store
-from crucible.transcript.events import Answered, Decided, Equipped, Event, Replied, Started
+from crucible.transcript.events import CALLS_UNKNOWN, Answered, Decided, Equipped, Event, Noted, Replied, Started
 from crucible.transcript.opening import as_text, complete
 
 Progress = Callable[[int, Event, str], None]
@@ -76,13 +76,19 @@ class Recorder:
             | {
                 "tokens": _sum([e.billed for e in replies]),
                 "turns": len(replies),
-                "tool_calls": sum(isinstance(e, Answered) for e in self.events),
+                "tool_calls": self._tool_calls(),
                 "blocked": sum(e.action in ("block", "fail") for e in decided),
                 "warned": sum(e.action == "warn" for e in decided),
                 "got_past": sum(e.action == "got_past" for e in decided),
                 "waited_seconds": sum(e.waited_seconds for e in replies),
             }
         )
+
+    def _tool_calls(self) -> int | None:
+        """None where an agent CLI's transcript does not say what it called."""
+        if any(isinstance(e, Noted) and e.what == CALLS_UNKNOWN for e in self.events):
+            return None
+        return sum(isinstance(e, Answered) for e in self.events)
 
 
 def _row(attempt_id: int, seq: int, event: Event) -> EventRow:

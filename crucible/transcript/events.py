@@ -14,6 +14,10 @@ TEXT_CAP = 64 * 1024
 """Most characters of one text that are stored; head and tail are kept."""
 
 
+CALLS_UNKNOWN = "calls_unknown"
+"""What is noted where an agent CLI's transcript does not say which tools were called."""
+
+
 class _Event(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 

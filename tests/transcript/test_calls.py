@@ -222,6 +222,14 @@ def test_submitting_is_a_command_that_ran_though_nothing_answers_it() -> None:
     assert [(None, None), (True, True)] == [(call.ok, call.executed) for call in run.calls or ()]
 
 
+def test_a_submission_that_is_said_not_to_have_run_ended_the_run_and_so_ran() -> None:
+    submit = {"command": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "tool_call_id": "c1"}
+    asked = {"role": "assistant", "content": "", "extra": {"actions": [submit]}}
+    cut = {"role": "tool", "tool_call_id": "c1", "content": "", "extra": {"exception_info": "action was not executed"}}
+    submitted = {"role": "exit", "content": "", "extra": {"exit_status": "Submitted"}}
+    assert [True, False] == [only(mini(asked, cut, end)).ok for end in (submitted, {"role": "user", "content": ""})]
+
+
 def test_a_call_that_is_no_command_was_asked_for_and_not_run() -> None:
     asked = {"role": "assistant", "content": "", "tool_calls": [chat_call("x", "{bad")], "extra": {"actions": []}}
     call = only(mini(asked, {"role": "user", "content": "format error", "extra": {}}))

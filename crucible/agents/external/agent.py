@@ -65,7 +65,9 @@ class _Attempt:
         listening, port = await self.world.listen()
         values = await self._values(port)
         launch = self.plan.launch(values, self.tools.connections)
-        proxy = ModelProxy(listening, self.plan.upstream, admit=self.tally.admit, seen=self.tally.seen)
+        proxy = ModelProxy(
+            listening, self.plan.upstream, admit=self.tally.admit, seen=self.tally.seen, network=self.plan.network
+        )
         finished, run = None, None
         try:
             async with proxy:

@@ -35,7 +35,8 @@ class AgentPlan:
     """An agent CLI ready to be started. `shown`: host folders its sandbox shows; `version`: the command that prints it.
 
     `format` names the reader of its transcript, None when there is none for it; `source` says where the transcript is.
-    `system_prompt` is the arm's own, None when it has none. `leaves`: globs of what it leaves in the workspace.
+    `system_prompt` is the arm's own, None when it has none. `network`: whether the
+    scenario has one. `leaves`: globs of what it leaves in the workspace.
     """
 
     name: str
@@ -48,6 +49,7 @@ class AgentPlan:
     upstream: Upstream
     version: tuple[str, ...]
     system_prompt: str | None = None
+    network: bool = False
     shown: tuple[Path, ...] = ()
     leaves: tuple[str, ...] = ()
     servers: Mapping[str, ServerPlan] = field(default_factory=dict)
@@ -112,6 +114,7 @@ def plan_agent(arm: Arm, scenario: Scenario, settings: Settings, servers: Mappin
         upstream=upstream,
         version=said.version or (preset.version(found.command) if preset else ()),
         system_prompt=arm.system_prompt,
+        network=scenario.network,
         shown=found.shown,
         leaves=preset.leaves if preset else (),
         servers=servers,

@@ -13,11 +13,8 @@ from crucible.agents.external.placing import Placed, Timed, placed_calls
 from crucible.policy.rules import Decision, decide
 from crucible.redaction import redact
 from crucible.scenario.schema import Policy
-from crucible.transcript.events import Answered, Decided, Event, Noted, Replied, cap_text
+from crucible.transcript.events import CALLS_UNKNOWN, Answered, Decided, Event, Noted, Replied, cap_text
 from crucible.transcript.neutral import NeutralRun
-
-CALLS_UNKNOWN = "calls_unknown"
-"""Said where the tool calls of an attempt cannot be told: there may have been any number."""
 
 
 def events_of(

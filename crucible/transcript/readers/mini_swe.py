@@ -52,8 +52,11 @@ def _messages(draft: Draft, run: dict[str, Any]) -> None:
             waiting.extend(_asked(draft, message, extra))
         elif "returncode" in extra or "exception_info" in extra:
             _observed(draft, message, extra, waiting)
-        elif message.get("role") == "exit":
-            _submitted(draft, waiting)
+        elif (
+            message.get("role") == "exit"
+            and mapping(message.get("extra")).get("exit_status", "Submitted") == "Submitted"
+        ):
+            _submitted(draft)
 
 
 def _asked(draft: Draft, message: dict[str, Any], extra: dict[str, Any]) -> list[int]:
@@ -94,11 +97,10 @@ def _observed(draft: Draft, message: dict[str, Any], extra: dict[str, Any], wait
         draft.invalid("the output of a command that is not there: calls are missing")
 
 
-def _submitted(draft: Draft, waiting: deque[int]) -> None:
-    """Submitting is a command whose output is the end: nothing answers it, and it ran."""
-    for index in waiting:
-        call = (draft.calls or [])[index]
-        if call.ok is None and any(word in str(mapping(call.args).get("command")) for word in _SUBMITS):
+def _submitted(draft: Draft) -> None:
+    """Submitting is a command whose output is the end: it ran, though nothing answers it, or that it was cut short."""
+    for index, call in reversed(list(enumerate(draft.calls or []))):
+        if not call.ok and any(word in str(mapping(call.args).get("command")) for word in _SUBMITS):
             draft.settle(index, True, None)
             return
 
