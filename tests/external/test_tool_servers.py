@@ -36,6 +36,18 @@ def test_an_allowed_tool_is_offered_called_and_named_as_ours_and_the_others_are_
     assert "a counter" == tried.started.opening["environment"]["servers"]["graph"]["what"]
 
 
+def test_codex_which_groups_tools_by_server_calls_one_in_its_group(place: Place) -> None:
+    folder = from_npm("codex", "@openai/codex").parent
+    graph = ServerPlan("graph", "a counter", COMMAND, shown=(AGENTS,))
+    script = for_agent([Calls([("mcp__graph__callers", {})]), Text("done")])
+    codex = {"preset": "codex", "folders": [str(folder)]}
+    arm = {"model": "openai/gpt-5-mini", "extra_tools": ["graph"]}
+    tried = place.attempt(script, codex, servers={"graph": graph}, arm=arm)
+    assert "graph__callers" in tried.started.tools
+    assert [("graph__callers", True)] == [(a.tool, a.ok) for a in tried.answers]
+    assert "called callers" in tried.answers[0].text
+
+
 def test_a_server_that_does_not_start_is_the_harness_s_fault_and_no_model_is_asked(place: Place) -> None:
     graph = ServerPlan("graph", "broken", ("python3", "-c", "raise SystemExit('no licence')"))
     with pytest.raises(HarnessError, match=r"(?s)tool server graph.*no licence"):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from crucible.llm.loopback.said import SSE, Said, pieces
+from crucible.llm.loopback.said import SSE, Said, SaidCall, pieces
 from crucible.llm.loopback.script import Counts
 
 
@@ -15,10 +16,10 @@ def body(said: Said) -> dict[str, Any]:
     return _response(said) | {"output": _items(said), **_end(said)} | _usage(said.usage)
 
 
-def events(said: Said, _request: dict[str, Any]) -> Iterator[SSE]:
-    """The events of a stream, numbered."""
+def events(said: Said, request: dict[str, Any]) -> Iterator[SSE]:
+    """The events of a stream, numbered. A tool that is offered within a namespace is called within it."""
     numbers = count()
-    for name, data in _events(said):
+    for name, data in _events(_in_namespaces(said, request)):
         yield name, {"type": name, "sequence_number": next(numbers), **data}
 
 
@@ -59,9 +60,21 @@ def _items(said: Said) -> list[dict[str, Any]]:
         items.append({"type": "message", "role": "assistant", "content": [part]})
     items += [
         {"type": "function_call", "call_id": call.id or "", "name": call.name, "arguments": call.arguments}
+        | ({} if call.namespace is None else {"namespace": call.namespace})
         for call in said.calls
     ]
     return [{"id": f"item_{said.number}_{at}", "status": "completed", **item} for at, item in enumerate(items)]
+
+
+def _in_namespaces(said: Said, request: dict[str, Any]) -> Said:
+    spaces = [tool["name"] for tool in request.get("tools") or () if tool.get("type") == "namespace"]
+    return replace(said, calls=tuple(_in_namespace(call, spaces) for call in said.calls))
+
+
+def _in_namespace(call: SaidCall, spaces: list[str]) -> SaidCall:
+    """A script names such a tool in full: `mcp__files__read` is `read` of the namespace `mcp__files`."""
+    space = next((name for name in spaces if call.name.startswith(f"{name}__")), None)
+    return call if space is None else replace(call, name=call.name.removeprefix(f"{space}__"), namespace=space)
 
 
 def _response(said: Said) -> dict[str, Any]:

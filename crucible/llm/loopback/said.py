@@ -15,11 +15,12 @@ PIECES = 3
 
 @dataclass(frozen=True, slots=True)
 class SaidCall:
-    """One call: its id ("" or None when it has none), name, and arguments as text."""
+    """One call: its id ("" or None when it has none), name, arguments as text, and the namespace of its tool."""
 
     id: str | None
     name: str
     arguments: str
+    namespace: str | None = None
 
     @property
     def object(self) -> dict[str, Any]:

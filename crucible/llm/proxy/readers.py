@@ -159,7 +159,8 @@ class ResponsesReader(ReplyReader):
         elif kind in _RESPONSES_ARGUMENTS:
             given = item.get(_RESPONSES_ARGUMENTS[kind])
             text = given if isinstance(given, str) else _text(given)
-            self.calls[key] = CallParts(key, string(item.get("name")) or kind.removesuffix("_call"), [text])
+            name, space = string(item.get("name")) or kind.removesuffix("_call"), string(item.get("namespace"))
+            self.calls[key] = CallParts(key, f"{space}__{name}" if space.startswith("mcp__") else name, [text])
         elif kind in _BILLED_APART:
             self.unpriced = True
 
