@@ -119,7 +119,12 @@ def test_content_is_text_whatever_its_shape(content: Any, text: str) -> None:
 
 
 def test_a_schema_is_asked_for_strictly_where_every_object_in_it_is_closed() -> None:
-    closed = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+    closed = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
     nested = {"anyOf": [closed, closed | {"required": []}]}
     assert [True, False, False] == [
         wire_schema(schema)["json_schema"]["strict"] for schema in (closed, nested, {"type": "object"})

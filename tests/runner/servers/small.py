@@ -8,13 +8,19 @@ import time
 HOW = set(sys.argv[1:])
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 SINCE = f" Started at {time.time_ns()}." if "clock" in HOW else ""
-TOOLS = [{"name": name, "description": f"Finds {name}.{SINCE}", "inputSchema": SCHEMA} for name in ("callers", "callees")]
+TOOLS = [
+    {"name": name, "description": f"Finds {name}.{SINCE}", "inputSchema": SCHEMA} for name in ("callers", "callees")
+]
 
 
 def answer(method, params):
     if method == "initialize":
         version = params.get("protocolVersion", "2024-11-05")
-        return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "small", "version": "3"}}
+        return {
+            "protocolVersion": version,
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "small", "version": "3"},
+        }
     if method == "tools/list":
         return {"tools": TOOLS}
     if method == "tools/call" and "mute" not in HOW:
