@@ -22,6 +22,7 @@ from crucible.cli import (
     new_failure,
     nightly,
     plan,
+    report,
     repro,
     results,
     run,
@@ -58,6 +59,7 @@ scenarios.register(app)
 results.register(app)
 compare.register(app)
 ui.register(app)
+report.register(app)
 gate.register(app)
 nightly.register(app)
 label.register(app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,13 +29,13 @@ def doctor_command(
     from dataclasses import asdict
 
     from crucible.report.doctor import examine
-    from crucible.settings import Settings
+    from crucible.settings import load_settings
 
     chosen: Context = context.obj
     try:
         bench, settings = chosen.bench, chosen.settings()
     except UsageError:
-        bench, settings = None, Settings()
+        bench, settings = None, load_settings(Path.cwd())
     findings = list(examine(bench, settings, None if no_tricks else lambda: _ten_tricks(settings)))
     if as_json:
         print_json([asdict(finding) for finding in findings])

@@ -122,7 +122,7 @@ def rejudge_command(
     """Judge a run's stored attempts again, without running any. Earlier scores stay, under their judge version."""
     import asyncio
 
-    from crucible.runner.command import rejudge
+    from crucible.runner.rejudge import rejudge
     from crucible.runner.judge import JudgeChoice
 
     chosen: Context = context.obj

@@ -95,6 +95,7 @@ def run_command(
     from crucible.runner.command import resume as go_on
     from crucible.runner.control_run import control_run, controlled
     from crucible.runner.declare import Declared
+    from crucible.runner.equip import check_equipment
 
     chosen: Context = context.obj
     settings = chosen.settings(sandbox=sandbox)
@@ -127,13 +128,14 @@ def run_command(
         if not rehearse:
             _say_what_can_be_seen(ready)
         if only_price:
-            _say_what_runs(ready, settings)
+            _say_what_runs(ready, settings, control=control)
             return dry_run(ready, settings, store, as_json)
 
         async def checked(progress: Progress) -> Result:
+            equipped = await check_equipment(chosen.bench, ready, settings, note)
             if control:
                 await control_run(chosen.bench, ready, settings, store, note, progress)
-            return await start(chosen.bench, ready, settings, store, note, progress)
+            return await start(chosen.bench, ready, settings, store, note, progress, equipped)
 
         made = watched(checked)
         return show_result(made, settings, store, as_json)
@@ -161,10 +163,12 @@ def _say_what_can_be_seen(ready: Chosen) -> None:
         note(line)
 
 
-def _say_what_runs(ready: Chosen, settings: Settings) -> None:
+def _say_what_runs(ready: Chosen, settings: Settings, *, control: bool) -> None:
     from crucible.runner.choose import arms_of
     from crucible.runner.equip import what_runs
 
     for one in () if ready.options.rehearse else ready.loaded:
         for line in what_runs(one.scenario, arms_of(one.scenario, ready.options), settings, ready.options.instead):
             note(line)
+    if control:
+        note("the control's cost is on top: one attempt per scenario whose treated arm has tool servers")

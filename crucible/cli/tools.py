@@ -8,6 +8,7 @@ import typer
 
 from crucible.cli.console import note, print_json
 from crucible.cli.context import Context
+from crucible.cli.stopping import ended_like_ctrl_c
 from crucible.errors import CrucibleError, ExitCode, PreflightError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def check_command(
         plans = plan_servers([name], loaded.scenario.servers, settings, {})
     except PreflightError as error:
         raise CrucibleError(error.message, hint=error.hint) from None
-    (tried,) = asyncio.run(try_servers(plans, loaded, chosen.bench, settings, mode))
+    with ended_like_ctrl_c():
+        (tried,) = asyncio.run(try_servers(plans, loaded, chosen.bench, settings, mode))
     if as_json:
         print_json(tried.as_dict())
     else:
@@ -132,12 +134,14 @@ def _scenario_of(bench: Path, name: str, asked: str | None) -> LoadedScenario:
 
 
 def _bench(chosen: Context) -> tuple[Path | None, Settings]:
-    """The bench and its settings; outside of any bench, the settings that hold everywhere."""
-    from crucible.settings import Settings
+    """The bench and its settings; outside of any bench, what the environment says."""
+    from pathlib import Path
+
+    from crucible.settings import load_settings
 
     if chosen.bench_option is None:
         try:
             _ = chosen.bench
         except UsageError:
-            return None, Settings()
+            return None, load_settings(Path.cwd())
     return chosen.bench, chosen.settings()

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any, Literal
 
 from crucible.agents.external.naming import as_builtin
-from crucible.policy.shell import runs
-from crucible.scenario.schema import PATH_ARGUMENT
+from crucible.report.commands import target
 from crucible.store.turns import Step, Turn
 
 Kind = Literal["equal", "similar", "apart", "only"]
 """The same calls; the same tools on the same targets, with other details; different things at the same place; one side only."""
 MOST = 2_500
 """Turns of a side that are aligned in one table; longer attempts are aligned piece by piece, in the same proportion."""
-_EQUAL, _SIMILAR, _SAME_TOOLS = 10_000, 6_000, 1
-_LONGEST_TARGET = 200
-_MOST_PROGRAMS = 4
+_EQUAL, _SIMILAR = 5_000, 3_000
+_FARTHEST = 999
+"""Of turns that are alike those at about the same place pair up; from this distance on it is all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +61,10 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """What a turn is compared by: the calls to the letter, the tools with their targets, the tools alone."""
+    """What a turn is compared by: the calls to the letter, and the tools with their targets."""
 
     exact: tuple[str, ...]
     near: tuple[str, ...]
-    tools: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +94,12 @@ def tool_use(one: Iterable[Turn], other: Iterable[Turn]) -> list[ToolUse]:
 def likeness(turn: Turn) -> Likeness:
     """What this turn is compared by. A turn without calls is compared by what it said."""
     if not turn.steps:
-        return Likeness(("", turn.said), ("",), ("",))
+        return Likeness(("", turn.said), ("",))
     calls = [as_builtin(step.tool, step.arguments or {}) for step in turn.steps]
     return Likeness(
         tuple(f"{name} {_digest(step)}" for step, (name, _) in zip(turn.steps, calls, strict=True)),
         tuple(f"{name} {target(name, arguments)}" for name, arguments in calls),
-        tuple(name for name, _ in calls),
     )
-
-
-def target(tool: str, arguments: Mapping[str, Any]) -> str:
-    """What a call is about: a path, a pattern, the programs a command runs without their options, else its first text."""
-    command = arguments.get("command")
-    if tool == "bash" and isinstance(command, str):
-        programs = [run for run in runs(command) if run.program != "cd"][:_MOST_PROGRAMS]
-        return "; ".join(" ".join(word for word in run.words if not word.startswith("-")) for run in programs)
-    named = (arguments.get(name) for name in (PATH_ARGUMENT, "pattern", *sorted(arguments)))
-    return next((text for text in named if isinstance(text, str) and text), "")[:_LONGEST_TARGET]
 
 
 def _digest(step: Step) -> str:
@@ -161,9 +148,11 @@ def _pairs(one: list[Likeness], other: list[Likeness]) -> list[tuple[int, int]]:
     theirs = _numbers(one, other)
     best = np.zeros((len(one) + 1, len(other) + 1), dtype=np.int32)
     weights = np.zeros((len(one), len(other)), dtype=np.int32)
-    for kind, weight in (("tools", _SAME_TOOLS), ("near", _SIMILAR), ("exact", _EQUAL)):
+    for kind, weight in (("near", _SIMILAR), ("exact", _EQUAL)):
         mine, yours = theirs[kind]
         weights[np.equal.outer(mine, yours)] = weight
+    apart = np.abs(np.subtract.outer(np.arange(len(one)), np.arange(len(other))))
+    weights -= np.where(weights, np.minimum(apart, _FARTHEST), 0).astype(np.int32)
     for a in range(len(one) - 1, -1, -1):
         row = np.maximum(best[a + 1, :-1], best[a + 1, 1:] + weights[a])
         best[a, :-1] = np.maximum.accumulate(row[::-1])[::-1]
@@ -185,7 +174,7 @@ def _numbers(one: list[Likeness], other: list[Likeness]) -> dict[str, tuple[Any,
     import numpy as np
 
     found = {}
-    for kind in ("exact", "near", "tools"):
+    for kind in ("exact", "near"):
         known: dict[tuple[str, ...], int] = {}
         sides = [[known.setdefault(getattr(turn, kind), len(known)) for turn in turns] for turns in (one, other)]
         found[kind] = (np.array(sides[0], dtype=np.int32), np.array(sides[1], dtype=np.int32))

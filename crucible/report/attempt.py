@@ -71,7 +71,7 @@ def _event(event: Event, full: bool) -> str:
             return f"{at}   ! {event.action} by {event.policy_id}: {event.detail}"
         case Answered():
             arguments = "(unreadable)" if event.arguments is None else json.dumps(event.arguments, ensure_ascii=False)
-            status = _status(event)
+            status = status_of(event)
             return f"{at}   {event.tool} {_cut(arguments, full)}\n{'':9}  -> {status}: {_cut(event.text, full)}"
         case Noted():
             return f"{at}   note {event.what}: {event.detail}"
@@ -79,7 +79,8 @@ def _event(event: Event, full: bool) -> str:
             return f"{at} end     {event.ending} ({event.cause})"
 
 
-def _status(event: Answered) -> str:
+def status_of(event: Answered) -> str:
+    """How a call went, in a few words."""
     if event.limit is not None:
         return f"stopped at the limit of {event.limit.replace('_', ' ')}"
     if event.timed_out:

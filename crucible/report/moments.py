@@ -6,29 +6,13 @@ passed, is unknown.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crucible.agents.external.naming import as_builtin
-from crucible.policy.shell import Run, runs
-from crucible.report.alignment import target
+from crucible.report.commands import command_of, programs_of, ran_tests, shell_writes, target
 from crucible.scenario.schema import WRITING_TOOLS
 from crucible.store.turns import Step, Turn
-
-_RUNNERS = frozenset({
-    "pytest", "py.test", "unittest", "nose2", "tox", "nox", "jest", "vitest", "mocha", "ava", "rspec", "phpunit", "ctest",
-    "behave", "trial",
-})  # fmt: skip
-_BUILDERS = frozenset({
-    "npm", "pnpm", "yarn", "bun", "deno", "go", "cargo", "make", "mvn", "gradle", "gradlew", "dotnet", "swift", "mix", "sbt",
-    "bazel", "rake", "composer", "zig", "lein",
-})  # fmt: skip
-_SPEAK_OF = frozenset({"grep", "rg", "cat", "ls", "which", "pip", "pip3", "echo", "printf", "find", "git", "sed", "head"})
-"""Programs that may name a test runner without running it."""
-_TASKS = frozenset({"test", "tests", "check", "t", "verify"})
-_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
-_REDIRECTED = re.compile(r"(?<![<>=&-])(?:\b1)?>{1,2}\|?\s*(?!&|\s|/dev/|/tmp/|\()\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +41,22 @@ def first_edit(turns: Sequence[Turn]) -> Moment:
     """The first call that succeeded and is known to write a file."""
     for place, turn in enumerate(turns):
         for step in turn.steps:
-            if step.ok and _writes(step):
+            if step.ok and not step.exit_code and _writes(step):
                 return Moment(turn.number, call_line(step), _tokens(turns, place), step.at)
-    shell = any(_command(step) is not None for turn in turns for step in turn.steps)
+    shell = any(command_of(step.tool, step.arguments) is not None for turn in turns for step in turn.steps)
     why = "no call that is known to write succeeded" + ("; a shell command may have written" if shell else "")
     return Moment(None, why_not=why)
 
 
 def first_green(turns: Sequence[Turn], test_command: str = "") -> Moment:
     """The first test run that passed after one that had failed; the scenario's `test_command` counts as one."""
-    own = tuple(run.words for run in runs(test_command)[-1:])
+    own = tuple(run.words for run in programs_of(test_command)[-1:])
     red = green = hidden = 0
     first: int | None = None
     for place, turn in enumerate(turns):
         for step in turn.steps:
-            command = _command(step)
-            said = None if command is None else _ran_tests(command, own)
+            command = command_of(step.tool, step.arguments)
+            said = None if command is None else ran_tests(command, own)
             if said is None:
                 continue
             if not said or step.exit_code is None:
@@ -97,8 +81,8 @@ def did(turn: Turn) -> str:
 def call_line(step: Step) -> str:
     """A call in one line: the tool and what it is about."""
     if step.arguments is None:
-        return f"{step.tool} (arguments that cannot be read)"
-    command = _command(step)
+        return f"{step.tool} (not understood)"
+    command = command_of(step.tool, step.arguments)
     return f"{step.tool} {_line(command if command is not None else target(step.tool, step.arguments))}".rstrip()
 
 
@@ -107,50 +91,10 @@ def _line(text: str, most: int = 120) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
-def _command(step: Step) -> str | None:
-    name, arguments = as_builtin(step.tool, step.arguments or {})
-    command = arguments.get("command")
-    return command if name == "bash" and isinstance(command, str) else None
-
-
 def _writes(step: Step) -> bool:
     name, _ = as_builtin(step.tool, step.arguments or {})
-    command = _command(step)
-    return name in WRITING_TOOLS or (command is not None and _shell_writes(command))
-
-
-def _shell_writes(command: str) -> bool:
-    """Whether a command writes by its words: a redirection, an edit in place, a patch. What a program of its own does is
-    not known."""
-    if any(_edits(run) for run in runs(command)):
-        return True
-    # A document given to a program is no part of the command, nor is what stands in quotes.
-    said = command.partition("\n")[0] if "<<" in command else command
-    return bool(_REDIRECTED.search(_QUOTED.sub("''", said)))
-
-
-def _edits(run: Run) -> bool:
-    if run.program in ("sed", "perl"):
-        return any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in run.arguments)
-    if run.program == "tee":
-        return any(not word.startswith(("-", "/dev/", "/tmp/")) for word in run.arguments)  # noqa: S108 - read, not used
-    return run.program == "patch" or (run.program == "git" and run.arguments[:1] == ("apply",))
-
-
-def _ran_tests(command: str, own: tuple[tuple[str, ...], ...]) -> bool | None:
-    """None when it ran no tests; else whether its exit code is theirs, which it is when they were run last."""
-    programs = runs(command)
-    tests = [place for place, run in enumerate(programs) if _is_tests(run, own)]
-    return tests[-1] == len(programs) - 1 if tests else None
-
-
-def _is_tests(run: Run, own: tuple[tuple[str, ...], ...]) -> bool:
-    first = [word.rpartition("/")[2] for word in run.words[:5]]
-    if _RUNNERS.intersection(first) and run.program not in _SPEAK_OF and "install" not in run.arguments:
-        return True
-    if run.program in _BUILDERS and _TASKS.intersection(run.arguments[:2]):
-        return True
-    return (run.program == "node" and "--test" in run.arguments) or any(run.words[: len(o)] == o for o in own if o)
+    command = command_of(step.tool, step.arguments)
+    return name in WRITING_TOOLS or (command is not None and shell_writes(command))
 
 
 def _no_green(red: int, green: int, hidden: int, first: int | None) -> str:

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from crucible.agents.mcp.install import INSTALLABLE
 from crucible.agents.mcp.plans import ServerPlan, known_servers, plan_servers
 from crucible.agents.mcp.presets import preset
 from crucible.agents.mcp.programs import find
@@ -91,8 +90,8 @@ def _look(known: Known, of_scenario: Mapping[str, Server], settings: Settings) -
 
 def _get(name: str) -> str:
     """How a preset is had, or done without."""
-    instead = "" if name in INSTALLABLE else f", or run with --tools {name}={INSTALLABLE[0]}"
-    return f"{preset(name).get}{instead}"
+    known = preset(name)
+    return f"{known.get}, or run with {known.instead}" if known.instead else known.get
 
 
 def _where(plan: ServerPlan) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -50,6 +51,13 @@ def beside(store: Store, run: Overall) -> Beside:
     """The same of a run that is already read. Without a verdict there is no second look at the scores either."""
     trust = with_and_without_judge(store, run.run_id) if run.explored else Trust(why_not=NOT_COMPARED)
     return Beside(trust, aa_report(store, run.run_id) if run.kind == "aa" else None)
+
+
+def as_dict(store: Store, run: Overall) -> dict[str, Any]:
+    """The report for JSON, with what it says beside the run's own numbers."""
+    more = beside(store, run)
+    itself = more.itself.as_dict() if more.itself else None
+    return {**run.as_dict(), "judge_trust": more.trust.as_dict(), "against_itself": itself}
 
 
 def overall_view(run: Overall, more: Beside, *, detailed: bool = False) -> RenderableType:

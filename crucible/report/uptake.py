@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from crucible.report.arms import Side
 from crucible.report.difference import Difference, arms_as_run, differences_of, in_words, undeclared_of
 from crucible.report.use import ArmUse, use_of
+from crucible.report.words import attempts_in_words
 from crucible.scenario.schema import Arm, Scenario
 from crucible.store.measures import Measured
 from crucible.store.openings import Opening
@@ -43,7 +44,9 @@ class Uptake:
     def lines(self) -> list[str]:
         """In sentences."""
         said = [f"The arms differ in{':' * self.recorded} {', '.join(self.differ)}."] if self.differ else []
-        said += [f"{arm} used its extra tools in {used} of {of} attempts." for arm, (used, of) in self.used.items()]
+        said += [
+            f"{arm} used its extra tools in {used} of {attempts_in_words(of)}." for arm, (used, of) in self.used.items()
+        ]
         said += [f"{use.arm} never used {', '.join(idle)}." for use in self.arms if (idle := _idle(use))]
         return said + ([f"UNDECLARED DIFFERENCE: {self.undeclared}."] if self.undeclared else [])
 
@@ -78,7 +81,7 @@ def uptake(
     return Uptake(
         differ=differ,
         used=used,
-        why_not=_why_not(run, scenario, sides, openings, used),
+        why_not=_why_not(run, scenario, sides, openings, uses),
         undeclared=_undeclared(arms, sides, openings),
         recorded=found is not None,
         arms=uses,
@@ -91,7 +94,7 @@ def _why_not(
     scenario: Scenario,
     sides: list[Side],
     openings: Mapping[int, Opening],
-    used: Mapping[str, tuple[int, int]],
+    uses: Iterable[ArmUse],
 ) -> str | None:
     if run.kind in NOT_COMPARISONS:
         return NOT_COMPARISONS[run.kind]
@@ -102,8 +105,14 @@ def _why_not(
     if _same(sides, openings):
         left_out = any(arm.extra_tools for arm in scenario.arms) and run.without_extra_tools
         return f"both arms were the same{': the extra tools, which set them apart, were left out' if left_out else ''}"
-    unused = [arm for arm, (many, of) in used.items() if of and not many]
-    return f"no attempt of {unused[0]} used its extra tools" if unused else None
+    return next((_unused(use) for use in uses if use.servers and use.of and not use.used), None)
+
+
+def _unused(use: ArmUse) -> str:
+    """A call that never arrived is no use, but it is not the same as none."""
+    calls = use.extra.called
+    of_them = f": of {calls} call{'' if calls == 1 else 's'} none arrived" if calls else ""
+    return f"no attempt of {use.arm} used its extra tools{of_them}"
 
 
 def _same(sides: list[Side], openings: Mapping[int, Opening]) -> bool:

@@ -87,8 +87,12 @@ def _lost(calls: Calls) -> str:
     if not calls.called:
         return UNKNOWN
     kinds = ("errors", "refused", "unread", "repeats")
-    failed = ", ".join(f"{getattr(calls, kind)} {kind}" for kind in kinds if getattr(calls, kind))
+    failed = ", ".join(_many(getattr(calls, kind), kind) for kind in kinds if getattr(calls, kind))
     return f"{calls.lost_turns} of {calls.turns_with}" + (f" ({failed})" if failed else "")
+
+
+def _many(number: int, kind: str) -> str:
+    return f"{number} {kind.removesuffix('s') if number == 1 else kind}"
 
 
 def token_table(run: Overall) -> Table | None:

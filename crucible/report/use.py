@@ -17,13 +17,15 @@ from crucible.transcript.declared import belongs
 @dataclass(frozen=True, slots=True)
 class Offered:
     """One tool server of an arm as it was offered: what it really is (empty where that was not recorded), how many tools,
-    and the characters of their schemas; None is unknown. `used`: attempts in which it answered a call."""
+    and the characters of their schemas; None is unknown. `used`: attempts in which it answered a call. `started`: False
+    where it was not, as in a rehearsal."""
 
     server: str
     really: str
     tools: int | None
     characters: int | None
     used: int
+    started: bool = True
 
     @property
     def named(self) -> str:
@@ -34,6 +36,8 @@ class Offered:
 
     def text(self) -> str:
         """`asd: 8 tools, 12.1 KB of schemas`."""
+        if not self.started:
+            return f"{self.named}: not started"
         if self.tools is None:
             return self.named
         many = f"{self.tools} tool{'' if self.tools == 1 else 's'}"
@@ -113,9 +117,10 @@ def _offered(server: str, arm: Arm, traces: Sequence[Trace], start: Mapping[str,
     told = [trace.offered[server] for trace in traces if trace.offered and server in trace.offered]
     seen = _seen(server, arm, start)
     names = set(told[0] if told else ()) | set(seen or ())
+    started = bool(names or really) or start is None
     used = sum(_answered(trace, server, arm, names) for trace in traces)
     tools = len(told[0]) if told else None if seen is None else len(seen)
-    return Offered(server, really, tools, None if start is None else schemas_size(start, names), used)
+    return Offered(server, really, tools, None if start is None else schemas_size(start, names), used, started)
 
 
 def _seen(server: str, arm: Arm, start: Mapping[str, object] | None) -> list[str] | None:

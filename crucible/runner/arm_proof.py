@@ -25,8 +25,10 @@ from crucible.transcript.differing import Opening, Part, differences
 from crucible.transcript.opening import completed, fingerprint
 
 if TYPE_CHECKING:
+    from crucible.agents.types import Agent, Task
     from crucible.llm.types import Model
     from crucible.runner.arms import Instead
+    from crucible.runner.equip import Tried
     from crucible.runner.prepare import Prepared
     from crucible.runner.until_decided import Pace
     from crucible.settings import Settings
@@ -157,15 +159,28 @@ def check_before(openings: Mapping[str, Opening], scenario: Scenario, *, without
 
 
 def planned_openings(
-    prepared: Prepared, settings: Settings, mode: SandboxMode, instead: Instead, model: Callable[[str], Model]
-) -> dict[str, Opening]:
-    """What arms will begin with, by arm, as far as it can be told without starting anything: the built-in loop's."""
+    prepared: Prepared, settings: Settings, mode: SandboxMode, instead: Instead, model: Callable[[str], Model],
+    tried: Mapping[str, Sequence[Tried]],
+) -> dict[str, Opening]:  # fmt: skip
+    """What arms will begin with, by arm, as far as it can be told without asking a model: the built-in loop's.
+
+    `tried`: the tool servers of each arm, as they were when they were tried.
+    """
     found: dict[str, Opening] = {}
     for arm in prepared.scenario.arms:
-        if arm.agent is not None or (arm.extra_tools and not instead.without):
+        if arm.agent is not None:
             continue
         plays = player(arm, prepared.scenario, settings, instead, model)
-        if isinstance(plays.agent, LoopAgent):
+        opening = _opening(plays.agent, task_of(prepared, arm), tried.get(arm.id, ()))
+        if opening is not None:
             spec = replace(prepared.world_spec(settings), shown=plays.shown)
-            found[arm.id] = completed(plays.agent.opening(task_of(prepared, arm)), surroundings(spec, mode))
+            found[arm.id] = completed(opening, surroundings(spec, mode))
     return found
+
+
+def _opening(agent: Agent, task: Task, tried: Sequence[Tried]) -> Opening | None:
+    if isinstance(agent, LoopAgent):
+        return agent.opening(task)
+    from crucible.agents.mcp.agent import McpAgent
+
+    return agent.opening(task, [one.server for one in tried]) if isinstance(agent, McpAgent) and tried else None

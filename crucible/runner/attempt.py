@@ -140,11 +140,10 @@ def _row(bench: Bench, job: Job) -> AttemptRow:
 
 def _finish(bench: Bench, job: Job, attempt_id: int, record: Recorder, outcome: Outcome, started: float) -> None:
     ending = outcome.ending
-    last = record.events[-1] if record.events else None
     record(
         Ended(
-            at=last.at if last else 0.0,
-            turn=last.turn if last else 0,
+            at=max((event.at for event in record.events), default=0.0),
+            turn=max((event.turn for event in record.events), default=0),
             ending=ending.what,
             cause=ending.cause.value,
             detail=ending.detail,

@@ -5,26 +5,27 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from crucible.agents.rehearsal import Rehearsal, load_rehearsal, rehearsal_path
 from crucible.errors import PreflightError, UsageError
-from crucible.judging.versions import FACTS
 from crucible.runner.arm_proof import check_before, planned_openings
 from crucible.runner.arms import Instead
 from crucible.runner.attempt import Bench
 from crucible.runner.checks import Say, announced_mode, check_subject
-from crucible.runner.choose import Chosen, Options, choose, warn_of_family
+from crucible.runner.choose import Chosen, Options, choose
+from crucible.runner.control_run import KIND as CONTROL
 from crucible.runner.declare import Declared
-from crucible.runner.equip import check_equipment
+from crucible.runner.equip import Equipment, check_equipment
 from crucible.runner.judge import SCRIPTED, JudgeChoice, JudgeQueue
 from crucible.runner.models import check_models, close_models, make_model
 from crucible.runner.plan import Slot, plan
 from crucible.runner.recorder import Progress
 from crucible.runner.run import Result, Subject, execute, new_run, store_plan
 from crucible.runner.twins import twin_rehearsal, twinned
-from crucible.runner.until_decided import AllAtOnce, UntilDecided
+from crucible.runner.until_decided import AllAtOnce, Pace, UntilDecided
 from crucible.scenario.catalog import get_scenario
 from crucible.scenario.load import LoadedScenario
 from crucible.settings import Settings
@@ -33,20 +34,22 @@ from crucible.store.tables import RunRow
 from crucible.store.writes import Store, is_alive
 from crucible.world.types import SandboxMode
 
-__all__ = ["Chosen", "Options", "choose", "rejudge", "resume", "start"]
+__all__ = ["Chosen", "Options", "choose", "resume", "start"]
 
 
 async def start(
-    bench: Path, chosen: Chosen, settings: Settings, store: Store, say: Say, progress: Progress | None
-) -> Result:
-    """Check what the arms bring and the fixtures, store the plan and make every attempt of it."""
+    bench: Path, chosen: Chosen, settings: Settings, store: Store, say: Say, progress: Progress | None,
+    equipped: Equipment | None = None,
+) -> Result:  # fmt: skip
+    """Check what the arms bring, unless that was done (`equipped`), and the fixtures; store the plan and make its attempts."""
     options = chosen.options
-    await check_equipment(bench, chosen, settings, say)
+    if equipped is None:
+        equipped = await check_equipment(bench, chosen, settings, say)
     seed = random.SystemRandom().randrange(2**31) if options.seed is None else options.seed
     with TemporaryDirectory(prefix="crucible-") as scratch:
         subjects = await _subjects(bench, chosen, settings, store, Path(scratch), say)
         slots = _slots(subjects, options, seed)
-        _prove_arms(subjects, options, settings, chosen.mode)
+        _prove_arms(subjects, options, settings, chosen.mode, equipped)
         row = new_run(
             str(bench),
             chosen.mode,
@@ -69,14 +72,18 @@ async def start(
         return await _execute(where, subjects, chosen.judge, row, say)
 
 
-def _prove_arms(subjects: Mapping[str, Subject], options: Options, settings: Settings, mode: SandboxMode) -> None:
+def _prove_arms(
+    subjects: Mapping[str, Subject], options: Options, settings: Settings, mode: SandboxMode, equipped: Equipment
+) -> None:
     """That arms differ as declared, as far as it can be told before any model is asked. Raises PreflightError."""
     if options.rehearse or options.arm is not None:
         return
-    instead = Instead(options.without_extra_tools, options.tools)
+    instead, models = options.instead, partial(make_model, settings=settings)
     for subject in subjects.values():
-        found = planned_openings(subject.prepared, settings, mode, instead, lambda name: make_model(name, settings))
-        check_before(found, subject.prepared.scenario, without=instead.without)
+        scenario = subject.prepared.scenario
+        tried = equipped.get(scenario.name, {})
+        found = planned_openings(subject.prepared, settings, mode, instead, models, tried)
+        check_before(found, scenario, without=instead.without)
 
 
 def _slots(subjects: Mapping[str, Subject], options: Options, seed: int) -> list[Slot]:
@@ -108,7 +115,7 @@ def _rehearsal(loaded: LoadedScenario, against_itself: str | None) -> Rehearsal:
 
 
 async def _execute(where: Bench, subjects: Mapping[str, Subject], judge: JudgeChoice, run: RunRow, say: Say) -> Result:
-    pace = UntilDecided(where.store, where.run_id, say) if run.sequential else AllAtOnce(where.store, where.run_id)
+    pace = _pace(where.store, where.run_id, run, say)
     rehearsals = {digest: s.rehearsal for digest, s in subjects.items() if s.rehearsal is not None}
     queue = JudgeQueue(where.store, judge, where.settings, rehearsals)
     await _judge_open(queue, where.run_id, subjects)
@@ -122,6 +129,10 @@ async def _execute(where: Bench, subjects: Mapping[str, Subject], judge: JudgeCh
         reason = next(iter(queue.pending.values()))
         say(f"{len(queue.pending)} attempts are not judged ({reason}); later: crucible rejudge {where.run_id}")
     return result
+
+
+def _pace(store: Store, run_id: int, run: RunRow, say: Say) -> Pace:
+    return UntilDecided(store, run_id, say) if run.sequential else AllAtOnce(store, run_id)
 
 
 async def _judge_open(queue: JudgeQueue, run_id: int, subjects: Mapping[str, Subject]) -> None:
@@ -144,7 +155,7 @@ async def resume(
         raise UsageError(
             f"run {run_id} is being worked on by process {record.run.owner}", hint="wait for it, or stop it first"
         )
-    if record.run.kind == "control":
+    if record.run.kind == CONTROL:
         raise UsageError(
             f"run {run_id} only shows that the tool servers can be used; there is nothing in it to go on with",
             hint="do it again, before the comparison, with: crucible run SCENARIO --control",
@@ -161,6 +172,8 @@ async def resume(
         )
     if not options.rehearse:
         check_models([p.model for p in record.plan], settings)
+    if not _pace(store, run_id, run, say).finished():
+        await check_equipment(bench, chosen, settings, say)
     with TemporaryDirectory(prefix="crucible-") as scratch:
         subjects = await _subjects(bench, chosen, settings, store, Path(scratch), say)
         if edited := sorted(record.scenarios[h].name for h in set(record.scenarios) - set(subjects)):
@@ -181,11 +194,13 @@ def _as_planned(bench: Path, name: str, options: Options) -> LoadedScenario:
 def _options_of(record: RunRecord) -> Options:
     """What a stored run was asked and declared; its plan says the rest."""
     run = record.run
+    arms = {p.arm for p in record.plan}
     declared = Declared("score" if run.primary_metric == "score" else "pass_rate", run.margin, run.sequential)
     return Options(
         names=tuple(row.name for row in record.scenarios.values()),
         blocks=run.blocks,
         seed=run.seed,
+        arm=arms.pop() if len(arms) == 1 else None,
         parallel=run.parallel,
         max_cost=run.max_cost_usd,
         rehearse=run.rehearsal,
@@ -203,28 +218,3 @@ def instead_of(run: RunRow) -> Instead:
 
 def _mode(record: RunRecord) -> SandboxMode:
     return "copy" if record.run.sandbox == "copy" else "overlay"
-
-
-async def rejudge(
-    run_id: int, choice: JudgeChoice, settings: Settings, store: Store, say: Say
-) -> tuple[int, dict[int, str]]:
-    """Judge a run's stored attempts again under another judge. How many were judged, and those still pending with why."""
-    from crucible.scenario.load import parse_stored
-
-    record = run_record(store, run_id)
-    if record is None:
-        raise UsageError(f"there is no run {run_id} in this store", hint="crucible runs")
-    if choice.model != FACTS:
-        check_models([choice.model], settings)
-        warn_of_family(choice.model, [p.model for p in record.plan], say)
-    queue = JudgeQueue(store, choice, settings)
-    todo = [
-        attempt_id
-        for digest, row in record.scenarios.items()
-        for attempt_id in unjudged(store, run_id, choice.version(parse_stored(row.text)), digest)
-    ]
-    for number, attempt_id in enumerate(todo, 1):
-        say(f"judging attempt {attempt_id} ({number} of {len(todo)})")
-        await queue.judge(attempt_id)
-    await close_models()
-    return len(todo) - len(queue.pending), queue.pending

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from crucible.errors import HarnessError, PreflightError, UsageError, nearest
+from crucible.errors import HarnessError, PreflightError, SandboxError, UsageError, nearest
 from crucible.runner.arms import Instead, player
 from crucible.runner.checks import Say
 from crucible.runner.models import make_model
@@ -24,16 +24,19 @@ from crucible.world.types import SandboxMode, World, WorldSpec
 
 if TYPE_CHECKING:
     from crucible.agents.mcp.plans import ServerPlan
+    from crucible.agents.mcp.server import ToolServer
     from crucible.runner.choose import Chosen
 
 Plans = Mapping[str, "ServerPlan"]
+Equipment = Mapping[str, Mapping[str, Sequence["Tried"]]]
+"""The tool servers that were tried, by scenario, then by arm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A tool server that was started once. `says`: who it says it is.
+    """A tool server that was started once, and ended. `says`: who it says it is.
 
-    `tools`: each tool offered, with the bytes the model is sent for it.
+    `tools`: each tool offered, with the bytes the model is sent for it. `server` holds all that it listed.
     """
 
     name: str
@@ -41,10 +44,12 @@ class Tried:
     says: str
     tools: Mapping[str, int]
     seconds: float
+    server: ToolServer = field(repr=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self), "bytes": sum(self.tools.values())}
+        said = {key: getattr(self, key) for key in ("name", "what", "says", "tools", "seconds")}
+        return {**said, "bytes": sum(self.tools.values())}
 
     def line(self) -> str:
         """For a person, before the run."""
@@ -90,37 +95,42 @@ def what_runs(scenario: Scenario, arms: Iterable[Arm], settings: Settings, inste
             yield f"{scenario.name}  {arm.id}: {name} is {plan.what}"
 
 
-async def check_equipment(bench: Path, chosen: Chosen, settings: Settings, say: Say) -> None:
+async def check_equipment(bench: Path, chosen: Chosen, settings: Settings, say: Say) -> Equipment:
     """Start every tool server of a run once, before anything is spent. Raises PreflightError."""
-    if chosen.options.rehearse:
-        return
-    for one in chosen.loaded:
+    tried: dict[str, Mapping[str, Sequence[Tried]]] = {}
+    for one in () if chosen.options.rehearse else chosen.loaded:
         arms = [arm for arm in one.scenario.arms if chosen.options.arm in (None, arm.id)]
-        await check_servers(one, arms, bench, settings, chosen.mode, chosen.options.instead, say)
+        found = await check_servers(one, arms, bench, settings, chosen.mode, chosen.options.instead, say)
+        tried[one.scenario.name] = found
+    return tried
 
 
 async def check_servers(
     loaded: LoadedScenario, arms: Sequence[Arm], bench: Path, settings: Settings, mode: SandboxMode, instead: Instead,
     say: Say,
-) -> None:  # fmt: skip
+) -> dict[str, list[Tried]]:  # fmt: skip
     """Start each arm's tool servers once, in a fresh world of the scenario, and say what they are.
 
-    Raises PreflightError with what a server said when one does not start. No model is asked.
+    What was tried, by arm. Raises PreflightError with what a server said when one does not start. No model is asked.
     """
-    done: list[Plans] = []
+    done: list[tuple[Plans, list[Tried]]] = []
+    by_arm: dict[str, list[Tried]] = {}
     for arm in arms:
         plans = planned(loaded.scenario, arm, settings, instead)
-        if not plans or plans in done:
+        if (before := next((tried for same, tried in done if same == plans), None)) is not None or not plans:
+            by_arm[arm.id] = before or []
             continue
-        done.append(plans)
         try:
-            for tried in await try_servers(plans, loaded, bench, settings, mode):
+            by_arm[arm.id] = await try_servers(plans, loaded, bench, settings, mode)
+            done.append((plans, by_arm[arm.id]))
+            for tried in by_arm[arm.id]:
                 say(tried.line())
         except HarnessError as error:
             raise PreflightError(
                 f"{loaded.scenario.name}, {arm.id}: {error.message}",
                 hint=error.hint or f"look closer: crucible tools check {next(iter(plans))}",
             ) from error
+    return by_arm
 
 
 async def try_servers(
@@ -140,9 +150,22 @@ async def _try(plans: Plans, spec: WorldSpec, mode: SandboxMode, scratch: Path) 
     world = make_world(spec, mode, scratch)
     try:
         await world.open()
-        return [await _try_one(plan, world) for plan in plans.values()]
+        return [await _hinted(plan, world, spec) for plan in plans.values()]
     finally:
         await world.close()
+
+
+async def _hinted(plan: ServerPlan, world: World, spec: WorldSpec) -> Tried:
+    """Try one server; where it fails, with what may be the reason."""
+    from crucible.agents.mcp.plans import startup_hint
+
+    try:
+        return await _try_one(plan, world)
+    except HarnessError as error:
+        if error.hint is None and world.mode == "overlay" and not isinstance(error, SandboxError):
+            seen = (*spec.shown, *spec.toolchain)
+            error.hint = startup_hint(plan, error.message, seen, network=spec.network)
+        raise
 
 
 async def _try_one(plan: ServerPlan, world: World) -> Tried:
@@ -157,7 +180,7 @@ async def _try_one(plan: ServerPlan, world: World) -> Tried:
     finally:
         await server.close()
     sizes = {spec.name: len(as_text(_as_sent(spec))) for spec in specs}
-    return Tried(plan.name, plan.what, f"{server.hello.name} {server.hello.version}".strip(), sizes, seconds)
+    return Tried(plan.name, plan.what, f"{server.hello.name} {server.hello.version}".strip(), sizes, seconds, server)
 
 
 def _as_sent(spec: ToolSpec) -> dict[str, Any]:

@@ -51,7 +51,9 @@ def attempt_head(store: Store, attempt_id: int) -> AttemptRecord | None:
             scores=_scores(session, total),
             total=total,
             judgements=(),
-            flags=session.exec(select(FlagRow).where(FlagRow.attempt_id == attempt_id).order_by(col(FlagRow.seq))).all(),
+            flags=session.exec(
+                select(FlagRow).where(FlagRow.attempt_id == attempt_id).order_by(col(FlagRow.seq))
+            ).all(),
         )
 
 
@@ -130,9 +132,7 @@ def _with(turn: Turn, kind: str, said: dict[str, Any]) -> Turn:
         uncached, cached = said["input_uncached"], said["input_cached"]
         whole = None if uncached is None else uncached + (cached or 0) + (said["cache_write"] or 0)
         took = turn.seconds + (said["seconds"] or 0)
-        return replace(
-            turn, input=whole, cached=cached, output=said["output"], cost_usd=said["cost_usd"], seconds=took
-        )
+        return replace(turn, input=whole, cached=cached, output=said["output"], cost_usd=said["cost_usd"], seconds=took)
     if kind == "answered":
         took, failed = turn.seconds + (said["seconds"] or 0), turn.failed + (not said["ok"])
         return replace(turn, calls=turn.calls + 1, failed=failed, seconds=took)

@@ -46,7 +46,7 @@ def arms(bench: Path) -> dict[str, dict[str, Any]]:
     """What both arms of the starter scenario will begin with, told without a call."""
     settings = load_settings(bench)
     prepared = prepare(get_scenario(bench, "first-bug"), bench, settings)
-    return planned_openings(prepared, settings, "copy", AS_SAID, lambda name: make_model(name, settings))  # type: ignore[return-value]  # they are dicts
+    return planned_openings(prepared, settings, "copy", AS_SAID, lambda name: make_model(name, settings), {})  # type: ignore[return-value]  # they are dicts
 
 
 # Before the first block

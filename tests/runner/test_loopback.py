@@ -13,7 +13,7 @@ import pytest
 from crucible.llm.loopback import Answer, Calls, Counts, LoopbackServer, Status, Text
 from crucible.report.attempt import attempt_text
 from crucible.report.comparison import comparisons
-from crucible.runner.command import Options, choose, rejudge, start
+from crucible.runner.command import Options, choose, start
 from crucible.runner.judge import JudgeChoice
 from crucible.runner.run import Result
 from crucible.settings import load_settings

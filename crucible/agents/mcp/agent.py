@@ -40,15 +40,26 @@ class McpAgent:
         """
         began = monotonic()
         async with _started(self.servers.values(), world) as servers:
-            tools = offered([(s.plan, s.listed) for s in servers], taken=[tool.name for tool in self.builtin_tools])
+            tools = self._offered(servers)
             record(_equipped(servers, tools, monotonic() - began))
             kept = _Record(record, Spend(task.budget))
             equipped = _Equipped(world, servers, tools, kept.spend)
-            loop = LoopAgent(self.model, [*self.builtin_tools, *(tool.spec for tool in tools)], _brought(servers))
+            loop = self._loop(servers, tools)
             # LoopAgent asks a world for its mode, its tools and where links lead; the first and last are the world's own.
             ending = await loop.attempt(_as_seen(task, tools), cast("World", equipped), kept)
             kept.note_noise(servers)
             return ending
+
+    def opening(self, task: Task, servers: Sequence[ToolServer]) -> dict[str, Any]:
+        """What an attempt will begin with whose servers list what these did; see LoopAgent.opening."""
+        tools = self._offered(servers)
+        return self._loop(servers, tools).opening(_as_seen(task, tools))
+
+    def _offered(self, servers: Sequence[ToolServer]) -> list[Offered]:
+        return offered([(s.plan, s.listed) for s in servers], taken=[tool.name for tool in self.builtin_tools])
+
+    def _loop(self, servers: Sequence[ToolServer], tools: Sequence[Offered]) -> LoopAgent:
+        return LoopAgent(self.model, [*self.builtin_tools, *(tool.spec for tool in tools)], _brought(servers))
 
 
 @asynccontextmanager

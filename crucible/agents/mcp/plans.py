@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from crucible.agents.mcp.presets import preset
-from crucible.agents.mcp.programs import Found, find
+from crucible.agents.mcp.programs import FETCHERS, Found, find, unseen
 from crucible.errors import PreflightError, UsageError, nearest
 from crucible.redaction import guard_environment
 from crucible.servers import PRESETS, Server
@@ -56,9 +56,38 @@ def plan_servers(
     """The plan of each server, by the name an arm has for it; nothing is started.
 
     `replaced`: what a run puts in a server's place, by name: a server of crucible.toml or a preset. Raises UsageError
-    for a name that means nothing and PreflightError for what is not there, saying how it is had.
+    for a name that means nothing and PreflightError for all that is not there, saying how it is had.
     """
-    return {name: _plan(name, _meant(name, scenario_servers, settings, replaced), settings) for name in names}
+    meant = {name: _meant(name, scenario_servers, settings, replaced) for name in names}
+    plans, absent = {}, []
+    for name, server in meant.items():
+        try:
+            plans[name] = _plan(name, server, settings)
+        except PreflightError as error:
+            absent.append(error)
+    if absent:
+        raise _together(absent)
+    return plans
+
+
+def _together(absent: list[PreflightError]) -> PreflightError:
+    """One error for all, each with its own way out, so that nobody mends them one run at a time."""
+    if len(absent) == 1:
+        return absent[0]
+    return PreflightError("\n".join(f"{error.message}\n  -> {error.hint}" for error in absent))
+
+
+def startup_hint(plan: ServerPlan, said: str, seen: Iterable[Path], *, network: bool) -> str | None:
+    """What may be why a server does not start in a sandbox that shows the folders `seen`; `said` is what it said."""
+    words = [word for command in (plan.command or (), *plan.prepare) for word in command]
+    if (path := unseen(words, seen)) is not None:
+        return f"the sandbox does not show {path}: name it, or its folder, under `folders` of [servers.{plan.name}]"
+    first = plan.what.partition(" ")[0]
+    if first in FETCHERS and not network:
+        return f"{first} fetches a program, and there is no network: install the server, and name it as the command"
+    if first in ("python", "python3") and "No module named" in said:
+        return f"{first} means the sandbox's own, without your packages: name yours by its absolute path"
+    return None
 
 
 def known_servers(settings: Settings) -> dict[str, Server]:

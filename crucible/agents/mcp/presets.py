@@ -55,12 +55,16 @@ CODE_GRAPH_TOOLS = (
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A server that is known by name. `get` says how it is had, `programs` are commands it needs on the user's PATH."""
+    """A server that is known by name. `get` says how it is had, `programs` are commands it needs on the user's PATH.
+
+    `instead`: what can take its place, as `--tools` takes it; empty for none.
+    """
 
     name: str
     what: Callable[[], str]
     programs: tuple[str, ...]
     get: str
+    instead: str
     server: Callable[[Path], Server]
     """From the cache folder; raises PreflightError when it is not there."""
 
@@ -68,7 +72,7 @@ class Preset:
 def absent(name: str, why: str) -> PreflightError:
     """A preset that is not installed, and what can be done. Nothing is ever put in its place unasked."""
     known = _KNOWN[name]
-    other = "" if name == "code-graph" else f"put another in its place (--tools {name}=code-graph), or "
+    other = f"put another in its place ({known.instead}), or " if known.instead else ""
     return PreflightError(
         f"tool server {name!r} is not installed: {why}",
         hint=f"{known.get}; or {other}run without: --without-extra-tools, which is marked",
@@ -142,6 +146,7 @@ _KNOWN = {
             lambda: "AgentStateDeveloper (asd-mcp)",
             ("asd", "asd-mcp"),
             "install it (brew install agentstatelabs/agentstatedeveloper/asd)",
+            "--tools asd=code-graph",
             _asd,
         ),
         Preset(
@@ -149,6 +154,7 @@ _KNOWN = {
             lambda: "CTXone (ctxone-hub)",
             ("ctxone-hub",),
             "install it (brew install agentstatelabs/ctxone/ctxone)",
+            "--tools ctx=NAME, a server of crucible.toml",
             _ctx,
         ),
         Preset(
@@ -156,6 +162,7 @@ _KNOWN = {
             lambda: f"code-graph ({PACKAGE} {locked_version()})",
             (),
             "install it (crucible tools install code-graph)",
+            "",
             _code_graph,
         ),
     )

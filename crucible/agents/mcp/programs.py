@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from crucible.world.python_env import user_python
-from crucible.world.sandbox import WORKSPACE, is_in_system
+from crucible.world.sandbox import IN_MEMORY, WORKSPACE, is_in_system
 
 OF_THE_SANDBOX = ("python", "python3", "sh", "bash")
 """Commands that mean the sandbox's own program, not the user's."""
+FETCHERS = ("npx", "uvx", "pipx", "bunx", "pnpx")
+"""Commands that fetch the program they start."""
 _MODULES = "node_modules"
 
 
@@ -33,6 +36,14 @@ def find(command: str) -> Found | None:
         return Found((command,))
     named = shutil.which(Path(command).expanduser())
     return None if named is None else _inside(Path(named).absolute())
+
+
+def unseen(words: Iterable[str], seen: Iterable[Path]) -> Path | None:
+    """The first absolute path among the words of commands that is there, and not in a sandbox that shows `seen`."""
+    shown = [*seen, *map(Path, (WORKSPACE, "/dev", "/proc"))]
+    paths = (Path(word) for word in words if word.startswith("/") and word not in IN_MEMORY)
+    here = (path for path in paths if path.exists() and not is_in_system(path))
+    return next((path for path in here if not any(path.is_relative_to(one) for one in shown)), None)
 
 
 def _inside(program: Path) -> Found:

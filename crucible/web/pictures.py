@@ -1,0 +1,171 @@
+"""What the comparison draws beside what it says: intervals, blocks as dots, scores as strips, costs as bars.
+
+Only numbers that the report has; nothing is computed here but means over scenarios, as the report's tables do. Shares of 1,
+US dollars, tokens.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from crucible.report.arms import ArmSummary, Line
+from crucible.report.comparison import Comparison
+from crucible.report.overall import Overall
+from crucible.report.tables import Arms, by_role, known_mean
+from crucible.report.verdict import Verdict
+from crucible.web.site import Data
+
+MOST_BLOCKS = 150
+"""Blocks of a scenario that are drawn."""
+MOST_POINTS = 400
+"""Scores of an arm that are drawn."""
+
+
+def arms(run: Overall) -> list[Data]:
+    """Both arms, the treatment first, with the means over scenarios that the report's table shows."""
+    return [_arm(list(mine)) for mine in by_role(run)]
+
+
+def _arm(mine: list[ArmSummary]) -> Data:
+    alone = mine[0] if len(mine) == 1 else None
+    return {
+        "name": " / ".join(dict.fromkeys(a.arm for a in mine)),
+        "model": ", ".join(dict.fromkeys(a.model for a in mine)),
+        "baseline": mine[0].baseline,
+        "counted": sum(a.counted for a in mine),
+        "planned": sum(a.planned for a in mine),
+        "passed": sum(a.passed for a in mine),
+        "pass_rate": known_mean([a.pass_rate for a in mine]),
+        "pass_interval": alone.pass_interval if alone else None,
+        "score": known_mean([a.total.value for a in mine]),
+        "scored": sum(a.total.n for a in mine),
+        "cost_usd": known_mean([a.cost_usd.value for a in mine]),
+        "cost_known": sum(a.cost_usd.n for a in mine),
+        "lost": sum(sum(a.not_counted.values()) for a in mine),
+    }
+
+
+def differences(run: Overall) -> Data:
+    """The difference with its interval, that of each scenario below it, and the scale they share."""
+    rows = [_difference(run, claim.about, claim.verdict, True) for claim in run.claims if _drawn(claim.verdict)]
+    if len(run.comparisons) > 1 or not rows:
+        rows += [_difference(run, one.scenario, one.verdict, False) for one in run.comparisons if _drawn(one.verdict)]
+    widest = max((abs(v) for row in rows for v in (row["difference"], *(row["interval"] or ()))), default=0.0)
+    scale = min(1.0, ceil(4 * max(widest, 2 * run.margin, 0.25)) / 4)
+    return {"rows": rows, "scale": scale, "margin": run.margin, "ends": [run.terms.amount(v) for v in (-scale, scale)]}
+
+
+def _drawn(verdict: Verdict) -> bool:
+    return verdict.difference is not None
+
+
+def _difference(run: Overall, name: str, verdict: Verdict, primary: bool) -> Data:
+    amount = None if verdict.difference is None else run.terms.amount(verdict.difference)
+    return {
+        "name": name,
+        "word": verdict.word,
+        "difference": verdict.difference,
+        "interval": verdict.interval,
+        "amount": amount,
+        "limits": run.terms.limits(verdict.interval) if verdict.interval else None,
+        "p_value": verdict.p_value,
+        "test": verdict.test,
+        "primary": primary,
+    }
+
+
+def blocks(run: Overall) -> list[Data]:
+    """Each scenario's blocks in order, in each the attempt of every arm as it stands."""
+    return [_blocks(one, [arm.arm for arm in one.arms]) for one in run.comparisons]
+
+
+def _blocks(one: Comparison, names: list[str]) -> Data:
+    found: dict[int, dict[str, Line]] = {}
+    for line in one.lines:
+        found.setdefault(line.block, {})[line.arm] = line
+    shown = [
+        {"block": block, "cells": [cell(name, of.get(name)) for name in names], "both": _both(names, of)}
+        for block, of in sorted(found.items())[:MOST_BLOCKS]
+    ]
+    return {"scenario": one.scenario, "arms": names, "blocks": shown, "more": max(0, len(found) - MOST_BLOCKS)}
+
+
+def _both(names: list[str], of: dict[str, Line]) -> list[int] | None:
+    """The two attempts of a block, where there are two to lay side by side."""
+    ids = [of[name].attempt_id for name in names if name in of]
+    made = [attempt for attempt in ids if attempt is not None]
+    return made if len(made) == 2 else None
+
+
+def cell(name: str, line: Line | None) -> Data:
+    """An arm's attempt in a block: its state in a word, and in a sentence."""
+    if line is None or line.attempt_id is None:
+        return {"arm": name, "attempt": None, "state": "open", "says": "not made yet"}
+    return {"arm": name, "attempt": line.attempt_id, "state": state(line), "says": _says(line)}
+
+
+def state(line: Line) -> str:
+    """How an attempt stands, in one word: green, red, lost (does not count), running, open (not made)."""
+    if line.attempt_id is None:
+        return "open"
+    if line.counted is None:
+        return "running"
+    if not line.counted:
+        return "lost"
+    return "green" if line.passed else "red"
+
+
+def _says(line: Line) -> str:
+    if not line.counted:
+        return f"not counted ({line.cause}): {line.detail}" if line.counted is False else "running"
+    suite = "suite green" if line.passed else "suite red"
+    score = "not scored" if line.total is None else f"score {line.total:.2f}"
+    return f"{suite}, {score}, ended: {line.ending}"
+
+
+def strips(run: Overall) -> list[Data]:
+    """Each arm's scores as they lie between 0 and 1; empty when nothing was scored."""
+    lines = [line for one in run.comparisons for line in one.lines if line.counted and line.total is not None]
+    found = []
+    for mine in by_role(run):
+        names = {arm.arm for arm in mine}
+        scores = sorted(line.total for line in lines if line.arm in names and line.total is not None)
+        found.append({"arm": " / ".join(sorted(names)), "n": len(scores), "scores": scores[:: _every(len(scores))]})
+    return found if lines else []
+
+
+def _every(count: int) -> int:
+    """Of many scores only every second, third, ... is drawn."""
+    return max(1, ceil(count / MOST_POINTS))
+
+
+def costs(run: Overall) -> list[Data]:
+    """Each way to count, with both arms' means and the larger of them, which the bars are drawn against."""
+    if run.costs is None:
+        return []
+    return [_cost(way.name, way.unit, way.treatment.value, way.baseline.value) for way in run.costs.ways]
+
+
+def _cost(name: str, unit: str, treatment: float | None, baseline: float | None) -> Data:
+    known = [value for value in (treatment, baseline) if value is not None]
+    return {"name": name, "unit": unit, "values": [treatment, baseline], "most": max(known, default=None)}
+
+
+def dimensions(run: Overall) -> list[Data]:
+    """Each dimension of the rubric with both arms' means over scenarios, and its test where one may be shown."""
+    names = dict.fromkeys(name for one in run.comparisons for arm in one.arms for name in arm.dimensions)
+    tests = {row.name: row for row in run.dimensions}
+    return [
+        {
+            "name": name,
+            "means": [_mean(mine, name) for mine in by_role(run)],
+            "scored": [sum(a.dimensions[name].n for a in mine if name in a.dimensions) for mine in by_role(run)],
+            "difference": tests[name].difference if name in tests else None,
+            "holm": tests[name].holm if name in tests else None,
+        }
+        for name in names
+    ]
+
+
+def _mean(mine: Arms, name: str) -> float | None:
+    return known_mean([a.dimensions[name].value for a in mine if name in a.dimensions])
