@@ -122,8 +122,8 @@ def rejudge_command(
     """Judge a run's stored attempts again, without running any. Earlier scores stay, under their judge version."""
     import asyncio
 
-    from crucible.runner.rejudge import rejudge
     from crucible.runner.judge import JudgeChoice
+    from crucible.runner.rejudge import rejudge
 
     chosen: Context = context.obj
     settings = chosen.settings()

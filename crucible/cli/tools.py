@@ -100,7 +100,7 @@ def check_command(
     except PreflightError as error:
         raise CrucibleError(error.message, hint=error.hint) from None
     with ended_like_ctrl_c():
-        (tried,) = asyncio.run(try_servers(plans, loaded, chosen.bench, settings, mode))
+        (tried,) = asyncio.run(try_servers(plans, loaded, chosen.bench, settings, mode, note))
     if as_json:
         print_json(tried.as_dict())
     else:

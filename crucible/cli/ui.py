@@ -57,13 +57,18 @@ def _listening(host: str, port: int) -> socket.socket:
 def _serve(
     chosen: Context, store: Store, listener: socket.socket, host: str, *, read_only: bool, open_browser: bool
 ) -> None:
+    from threading import Thread
+
     import uvicorn
 
+    from crucible.llm.price import known_price
     from crucible.web.app import make_app
 
     address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
     app = make_app(store, chosen.bench, chosen.settings(), read_only=read_only, hosts=(host,))
     note(f"{address}  ({store.where}{', read-only' if read_only else ''}; Ctrl+C ends it)")
+    # The price table takes seconds to load; whoever opens the first comparison should not wait for it.
+    Thread(target=known_price, args=("",), daemon=True).start()
     if open_browser:
         typer.launch(address)
     config = uvicorn.Config(

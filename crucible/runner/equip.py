@@ -20,6 +20,7 @@ from crucible.settings import Settings
 from crucible.transcript.messages import ToolSpec
 from crucible.transcript.opening import as_text
 from crucible.world import make_world
+from crucible.world.leavings import without_leavings
 from crucible.world.types import SandboxMode, World, WorldSpec
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from crucible.agents.mcp.server import ToolServer
     from crucible.runner.choose import Chosen
 
+MOST_NAMED = 5
+"""Files a warning names."""
 Plans = Mapping[str, "ServerPlan"]
 Equipment = Mapping[str, Mapping[str, Sequence["Tried"]]]
 """The tool servers that were tried, by scenario, then by arm."""
@@ -121,7 +124,7 @@ async def check_servers(
             by_arm[arm.id] = before or []
             continue
         try:
-            by_arm[arm.id] = await try_servers(plans, loaded, bench, settings, mode)
+            by_arm[arm.id] = await try_servers(plans, loaded, bench, settings, mode, say)
             done.append((plans, by_arm[arm.id]))
             for tried in by_arm[arm.id]:
                 say(tried.line())
@@ -134,23 +137,34 @@ async def check_servers(
 
 
 async def try_servers(
-    plans: Plans, loaded: LoadedScenario, bench: Path, settings: Settings, mode: SandboxMode
+    plans: Plans, loaded: LoadedScenario, bench: Path, settings: Settings, mode: SandboxMode, say: Say
 ) -> list[Tried]:
-    """Start servers in a fresh world of a scenario, list their tools, and end them. Raises HarnessError."""
+    """Start servers in a fresh world of a scenario, list their tools, and end them. Raises HarnessError.
+
+    Says what they leave in the workspace that nobody declared: it would be in the change of every attempt.
+    """
     spec = prepare(loaded, bench, settings).world_spec(settings)
     with TemporaryDirectory(prefix="crucible-") as scratch:
-        return await _try(plans, replace(spec, shown=_shown(plans)), mode, Path(scratch))
+        tried, left = await _try(plans, replace(spec, shown=_shown(plans)), mode, Path(scratch))
+    if left:
+        more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
+        say(f"warning: {', '.join(plans)}: left {', '.join(left[:MOST_NAMED])}{more} in the workspace by starting, which "
+            "will count as the agent's change: name it under `leaves`")  # fmt: skip
+    return tried
 
 
 def _shown(plans: Plans) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(folder for plan in plans.values() for folder in plan.shown))
 
 
-async def _try(plans: Plans, spec: WorldSpec, mode: SandboxMode, scratch: Path) -> list[Tried]:
+async def _try(plans: Plans, spec: WorldSpec, mode: SandboxMode, scratch: Path) -> tuple[list[Tried], list[str]]:
+    """The servers, and what they left in the workspace that is not among their `leaves`."""
     world = make_world(spec, mode, scratch)
     try:
         await world.open()
-        return [await _hinted(plan, world, spec) for plan in plans.values()]
+        tried = [await _hinted(plan, world, spec) for plan in plans.values()]
+        change = without_leavings(await world.change(), [glob for plan in plans.values() for glob in plan.leaves])
+        return tried, sorted(change.paths)
     finally:
         await world.close()
 

@@ -38,7 +38,7 @@ def diff_lines(text: str) -> Diff:
     found, in_hunk, counts = [], False, {"add": 0, "cut": 0}
     raw = text.rstrip("\n").split("\n") if text else []
     for n, line in enumerate(raw):
-        header = line.startswith("diff ") or (line.startswith("--- ") and _next(raw, n).startswith("+++ "))
+        header = line.startswith("diff ") or _is_header(raw[n : n + 3])
         in_hunk = not header and (in_hunk or line.startswith("@@"))
         kind = _kind(line, in_hunk)
         if kind in counts:
@@ -48,8 +48,9 @@ def diff_lines(text: str) -> Diff:
     return Diff(tuple(found), max(0, len(raw) - MOST_LINES), counts["add"], counts["cut"])
 
 
-def _next(lines: Sequence[str], n: int) -> str:
-    return lines[n + 1] if n + 1 < len(lines) else ""
+def _is_header(lines: Sequence[str]) -> bool:
+    """Whether a file begins here: `--- `, `+++ ` and a hunk. A removed and an added line can look like the first two."""
+    return len(lines) == 3 and all(map(str.startswith, lines, ("--- ", "+++ ", "@@")))
 
 
 def _kind(line: str, in_hunk: bool) -> Kind:

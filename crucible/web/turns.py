@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from crucible.report.attempt import status_of
 from crucible.store.tables import EventRow
-from crucible.transcript.events import EVENT, Answered, Decided, Ended, Equipped, Noted, Replied, Started
+from crucible.transcript.events import EVENT, Answered, Decided, Equipped, Event, Noted, Replied, Started
 from crucible.web.site import Data
 from crucible.web.visible import short_lines
 
@@ -18,10 +18,11 @@ UNCUT = 200_000
 
 
 def turns_of(rows: Sequence[EventRow], *, full: bool = False) -> list[Data]:
-    """Turn by turn; the events before the first turn are turn 0."""
+    """Turn by turn; the events before the first turn are turn 0. How it ended is the attempt's own, and is left to it."""
     by_turn: dict[int, list[EventRow]] = {}
     for row in rows:
-        by_turn.setdefault(row.turn, []).append(row)
+        if row.kind != "ended":
+            by_turn.setdefault(row.turn, []).append(row)
     return [{"turn": turn, "at": mine[0].at, "items": list(_items(mine, full))} for turn, mine in by_turn.items()]
 
 
@@ -82,15 +83,13 @@ def _argument(value: object, full: bool) -> Data:
     return cut(text, ARGUMENT, len(text), full)
 
 
-def _other(event: Started | Equipped | Noted | Ended | Replied | Answered | Decided, full: bool) -> Data:
+def _other(event: Event, full: bool) -> Data:
     match event:
         case Started():
             texts = [cut(text, REPLY, len(text), full) for text in (event.system_prompt, event.task)]
             return {"kind": "start", "system": texts[0], "task": texts[1], "tools": event.tools}
         case Equipped():
             return {"kind": "equipped", "servers": event.servers, "agent": event.agent, "seconds": event.seconds}
-        case Ended():
-            return {"kind": "end", "ending": event.ending, "cause": event.cause, "detail": event.detail}
         case Noted():
             return {"kind": "note", "what": event.what, "detail": cut(event.detail, ARGUMENT, len(event.detail), full)}
     return {"kind": "note", "what": event.kind, "detail": cut("", 0, 0, full)}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from crucible.agents.mcp.plans import ServerPlan, plan_servers
+from crucible.agents.mcp.plans import ServerPlan, plan_servers, startup_hint
 from crucible.agents.mcp.programs import find
 from crucible.errors import CrucibleError, PreflightError, UsageError
 from crucible.redaction import MARK, redact
@@ -79,13 +79,49 @@ def test_a_name_that_means_nothing_is_refused_with_the_nearest_and_three_ways_ou
         assert way in (refused.hint or "")
 
 
-@pytest.mark.parametrize("name", ["asd", "ctx"])
-def test_an_absent_preset_offers_another_and_puts_none_in_its_place(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "instead"), [("asd", "--tools asd=code-graph"), ("ctx", "--tools ctx=NAME")])
+def test_an_absent_preset_offers_another_and_puts_none_in_its_place(
+    name: str, instead: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A code graph is no memory: it is not offered for one."""
     monkeypatch.setenv("PATH", os.defpath)
     refused = refusal(name)
     assert isinstance(refused, PreflightError)
-    for way in ("brew install", f"--tools {name}=code-graph", "--without-extra-tools"):
+    for way in ("brew install", instead, "--without-extra-tools"):
         assert way in (refused.hint or "")
+
+
+def test_all_that_is_absent_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", os.defpath)
+    with pytest.raises(PreflightError) as refused:
+        plan_servers(["asd", "ctx"], {}, Settings(), {})
+    for said in ("'asd' is not installed", "--tools asd=code-graph", "'ctx' is not installed", "--tools ctx=NAME"):
+        assert said in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("command", "network", "hint"),
+    [
+        (("/opt/py/bin/python", "{file}"), False, "the sandbox does not show {file}: name it, or its folder, under `folders`"),
+        (("npx", "-y", "a-server"), False, "npx fetches a program, and there is no network"),
+        (("npx", "-y", "a-server"), True, None),
+        (("python3", "-m", "mine"), False, "python3 means the sandbox's own, without your packages"),
+        (("sh", "/tmp", "/workspace/x", "/no/such/file", "/usr/bin/env"), False, None),
+    ],
+)  # fmt: skip
+def test_why_a_server_may_not_start_is_said(
+    tmp_path: Path,
+    command: tuple[str, ...],
+    network: bool,
+    hint: str | None,
+) -> None:
+    (tmp_path / "server.py").touch()
+    words = tuple(word.format(file=tmp_path / "server.py") for word in command)
+    plan = ServerPlan("mine", " ".join(command), words)
+    found = startup_hint(plan, "No module named 'mine'", [Path("/somewhere")], network=network)
+    assert (found or "").startswith((hint or "").format(file=tmp_path / "server.py"))
+    assert (hint is None) is (found is None)
+    assert "does not show" not in (startup_hint(plan, "", [tmp_path], network=network) or "")
 
 
 def test_an_absent_code_graph_says_how_it_is_installed(tmp_path: Path) -> None:

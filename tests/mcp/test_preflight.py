@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import pytest
 from crucible.errors import PreflightError
 from crucible.llm.loopback import Answer, Counts, LoopbackServer, Text
 from crucible.runner.command import Options, choose, resume, start
-from crucible.runner.equip import check_equipment
+from crucible.runner.equip import Equipment, check_equipment
 from crucible.runner.run import Result
 from crucible.settings import Settings, load_settings
 from crucible.store import queries
+from crucible.store.tables import AttemptRow
 from crucible.store.writes import Store
+from crucible.world.probe import probe
 
 SERVER = Path(__file__).parent / "servers" / "ctx_standin.py"
 USAGE = Counts(prompt_tokens=100, completion_tokens=10)
@@ -90,10 +93,51 @@ def test_a_server_that_does_not_start_ends_it_before_anything_is_spent(bench: Pa
 
 
 @pytest.mark.slow
+def test_a_file_that_the_sandbox_does_not_show_is_named(bench: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("")
+    with LoopbackServer({"solver": done}) as server:
+        model(bench, server)
+        settings = equip(bench, STARTS)
+        text = (bench / "crucible.toml").read_text().replace('"sh"', '"python3"')
+        (bench / "crucible.toml").write_text(re.sub(r"args = .*", f'args = ["{tmp_path / "mine.py"}"]', text))
+        if probe().ok:
+            with pytest.raises(PreflightError, match="No such file") as refused:
+                preflight(bench, load_settings(bench, cache=settings.cache))
+            assert f"the sandbox does not show {tmp_path / 'mine.py'}" in (refused.value.hint or "")
+
+
+@pytest.mark.slow
+def test_what_a_server_leaves_in_the_workspace_by_starting_is_warned_of(bench: Path) -> None:
+    """Unless it is declared: then it is part of no change."""
+    with LoopbackServer({"solver": done}) as server:
+        model(bench, server)
+        settings = equip(bench, f"mkdir .graph; echo x > .graph/index; {STARTS}")
+        assert ".graph/index in the workspace by starting" in preflight(bench, settings)[0]
+        with (bench / "crucible.toml").open("a") as config:
+            config.write('leaves = [".graph/*"]\n')
+        assert 1 == len(preflight(bench, load_settings(bench))), "the line that says what it is"
+
+
+@pytest.mark.slow
+def test_a_run_that_goes_on_tries_its_servers_first(bench: Path) -> None:
+    """Not when nothing is left to be made."""
+    with LoopbackServer({"solver": done}) as server, Store(bench / "results" / "crucible.db") as store:
+        model(bench, server)
+        result = made(bench, equip(bench, STARTS), store)
+        broken = equip(bench, "echo gone away >&2; exit 7")
+        assert "done" == asyncio.run(resume(bench, result.run_id, broken, store, lambda _: None, None)).status
+        with store.writing() as session:
+            session.get_one(AttemptRow, result.made[-1]).counted = False
+        with pytest.raises(PreflightError, match="gone away"):
+            asyncio.run(resume(bench, result.run_id, broken, store, lambda _: None, None))
+        assert 4 == len(server.requests), "nothing was asked for going on"
+
+
+@pytest.mark.slow
 def test_a_run_whose_server_stops_starting_stops_and_can_go_on(bench: Path) -> None:
     with LoopbackServer({"solver": done}) as server, Store(bench / "results" / "crucible.db") as store:
         model(bench, server)
-        result = made(bench, equip(bench, "echo gone away >&2; exit 7"), store)
+        result = made(bench, equip(bench, "echo gone away >&2; exit 7"), store, equipped={})
         assert "first-bug, careful: tool server notes" in (result.stopped or "")
         assert ("stopped", 3) == (result.status, asked_in_vain(store, result))
         assert len(server.requests) <= 1, "at most one attempt of the other arm, if its turn came first"
@@ -103,9 +147,10 @@ def test_a_run_whose_server_stops_starting_stops_and_can_go_on(bench: Path) -> N
         assert (4, 4) == (listed[2], listed[3])
 
 
-def made(bench: Path, settings: Settings, store: Store) -> Result:
+def made(bench: Path, settings: Settings, store: Store, equipped: Equipment | None = None) -> Result:
+    """A run; `equipped`: its servers were tried before, and found to start."""
     chosen = choose(bench, OPTIONS, settings, lambda _: None)
-    return asyncio.run(start(bench, chosen, settings, store, lambda _: None, None))
+    return asyncio.run(start(bench, chosen, settings, store, lambda _: None, None, equipped))
 
 
 def asked_in_vain(store: Store, result: Result) -> int:

@@ -69,6 +69,16 @@ def test_list_works_outside_of_a_bench(cli: Cli, tmp_path: Path, monkeypatch: py
     assert (0, True) == (code, "code-graph (preset): " in printed)
 
 
+@pytest.mark.parametrize("command", [("tools", "list"), ("doctor", "--no-tricks")])
+def test_outside_of_a_bench_the_environment_still_says_where_the_cache_is(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setenv("CRUCIBLE_CACHE", str(tmp_path / "empty"))
+    assert "its environment is not in the cache" in cli(*command)[1]
+
+
 def test_a_mistake_in_crucible_toml_is_not_passed_over(cli: Cli, bench: Path) -> None:
     name_servers(bench, "mine", config='[servers.mine]\ncomand = "sh"\n')
     code, _, said = cli("tools", "list")

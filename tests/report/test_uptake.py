@@ -24,11 +24,11 @@ from crucible.report.token_split import Sizes, mean_split, sizes, split
 from crucible.runner.command import Options, choose, start
 from crucible.settings import load_settings
 from crucible.store.filling import Filled, fill_run
-from crucible.store.tables import EventRow
+from crucible.store.tables import AttemptRow, EventRow, RunRow
 from crucible.store.traces import Call, Reply, Trace, _events, thin, traces
 from crucible.store.writes import Store
 from crucible.transcript.events import Event
-from tests.report.telling import TOOLS, answered, equipped, refused, replied, tell, with_server
+from tests.report.telling import TOOLS, answered, equipped, refused, replied, started, tell, with_server
 
 
 def read(store: Store, run_id: int) -> Overall:
@@ -230,7 +230,24 @@ def test_a_call_that_never_reached_its_server_is_no_use_of_it(store: Store) -> N
     for seq, event in enumerate(missed):
         data = event.model_dump_json()
         store.add_events([EventRow(attempt_id=1, seq=50 + seq, kind=event.kind, turn=1, at=0, data=data)])
-    assert "Not tested: no attempt of new used its extra tools." == read(store, run_id).verdict.sentence
+    said = "Not tested: no attempt of new used its extra tools: of 2 calls none arrived."
+    assert said == read(store, run_id).verdict.sentence
+
+
+def test_servers_of_a_rehearsal_were_not_started(store: Store) -> None:
+    """Which is not the same as servers without tools."""
+    run_id = with_server(store, 0, 2)
+    with store.writing() as session:
+        session.get_one(RunRow, run_id).rehearsal = True
+        for row in session.exec(select(AttemptRow)):
+            row.servers = {}
+        for event in session.exec(select(EventRow).where(EventRow.kind.in_(("started", "equipped")))):  # type: ignore[attr-defined]  # a column
+            session.delete(event)
+    for attempt_id in (1, 2, 3, 4):
+        tell(store, attempt_id, (started("old"),))
+    text = shown(store, run_id)
+    assert "extra tools offered asd: not started none" in text
+    assert "0 tools" not in text
 
 
 def test_attempts_made_before_openings_were_recorded_are_unknown_and_never_alike(store: Store) -> None:

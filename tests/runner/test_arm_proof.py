@@ -16,6 +16,7 @@ from crucible.llm.loopback import LoopbackServer
 from crucible.runner.arm_proof import Beginnings, FirstBlocksFirst, check_before, planned_openings
 from crucible.runner.arms import AS_SAID
 from crucible.runner.command import resume
+from crucible.runner.equip import check_equipment
 from crucible.runner.models import make_model
 from crucible.runner.prepare import prepare
 from crucible.scenario.catalog import get_scenario
@@ -25,7 +26,7 @@ from crucible.store.tables import AttemptRow, PlannedRow
 from crucible.store.writes import Store
 from crucible.transcript.opening import as_text, completed, fingerprint
 from crucible.world.probe import probe
-from tests.runner.arms_apart import ASK, run, solver, with_tools
+from tests.runner.arms_apart import ASK, chosen_for, run, solver, with_tools
 
 USES = solver(("small__callers", ASK))
 
@@ -135,6 +136,30 @@ def test_a_later_attempt_that_begins_otherwise_is_found(bench: Path, arms: dict[
     found = begun.take("careful", completed(arms["careful"], {"model": "openai/other"}))
     assert found is not None
     assert "the attempts of careful did not all begin with the same request: model" == found.reason
+
+
+@pytest.mark.slow
+def test_what_an_arm_with_tool_servers_will_ask_is_known_once_they_were_tried(bench: Path) -> None:
+    """To the letter what its attempts begin with; without a trial it is not known, and not guessed."""
+    needs_a_sandbox()
+    with LoopbackServer(USES) as server:
+        settings = with_tools(bench, server, {"careful": ["small"]})
+        chosen = chosen_for(bench, settings)
+        (loaded,) = chosen.loaded
+        tried = asyncio.run(check_equipment(bench, chosen, settings, lambda _: None))["first-bug"]
+        told = [
+            planned_openings(
+                prepare(loaded, bench, settings), settings, chosen.mode, AS_SAID,
+                lambda name: make_model(name, settings), known,
+            )
+            for known in (tried, {})
+        ]  # fmt: skip
+        assert [{"careful", "baseline"}, {"baseline"}] == [set(one) for one in told]
+        check_before(told[0], loaded.scenario, without=False)
+        store, result, _ = run(bench, settings, blocks=1)
+    with store:
+        begun = {as_text(one.content) for one in openings(store, result.run_id).values() if one.content}
+        assert begun == {as_text(one) for one in told[0].values()}
 
 
 # In real runs

@@ -15,6 +15,7 @@ from crucible.report.attempt import attempt_text
 from crucible.report.comparison import comparisons
 from crucible.runner.command import Options, choose, start
 from crucible.runner.judge import JudgeChoice
+from crucible.runner.rejudge import rejudge
 from crucible.runner.run import Result
 from crucible.settings import load_settings
 from crucible.store import queries

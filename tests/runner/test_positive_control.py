@@ -17,8 +17,10 @@ from crucible.report.overall import overall
 from crucible.report.runs import run_lines
 from crucible.runner.command import resume
 from crucible.runner.control_run import control_prompt, control_run, controlled
+from crucible.runner.judge import JudgeChoice
+from crucible.runner.rejudge import rejudge
 from crucible.scenario.schema import Arm
-from crucible.settings import Settings
+from crucible.settings import Settings, load_settings
 from crucible.store import history, queries
 from crucible.store.filling import Filled, fill_run
 from crucible.store.standings import leaderboard
@@ -142,6 +144,38 @@ def test_a_control_is_in_no_ranking_no_plan_and_no_verdict(tmp_path: Path) -> No
         found = overall(store, run_id)
         assert found is not None
         assert "Not tested: this run only shows that the tool servers can be used" in found.verdict.sentence
+
+
+@pytest.mark.slow
+def test_a_server_that_does_not_start_ends_it_before_the_control_is_made(
+    bench: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    with LoopbackServer(CALLS) as server:
+        with_tools(bench, server, {"careful": ["small"]}, "no-start")
+        monkeypatch.chdir(bench)
+        assert ExitCode.USAGE == run_app(["run", "first-bug", "--judge", "facts", "--control"])
+        assert [] == server.requests
+    assert "first-bug, careful: tool server small" in capfd.readouterr().err
+    assert [] == rows(bench, "select * from run")
+
+
+def test_a_dry_run_says_that_the_control_is_on_top(bench: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    with LoopbackServer(CALLS) as server:
+        with_tools(bench, server, {"careful": ["small"]})
+        monkeypatch.chdir(bench)
+        for more, said in ((["--control"], True), ([], False)):
+            assert 0 == run_app(["run", "first-bug", "--judge", "facts", "--dry-run", *more])
+            assert said is ("the control's cost is on top" in capfd.readouterr().err)
+        assert [] == server.requests
+
+
+def test_a_control_is_not_judged(bench: Path) -> None:
+    """What it was asked is not what the rubric is about."""
+    filled = [Filled(True)]
+    with Store(bench / "results" / "crucible.db") as store:
+        run_id = fill_run(store, {"s": {"new": filled, "old": filled}}, "old", kind="control")
+        with pytest.raises(UsageError, match="its attempts are not scored"):
+            asyncio.run(rejudge(run_id, JudgeChoice("facts"), load_settings(bench), store, lambda _: None))
 
 
 def test_a_control_is_not_gone_on_with(bench: Path) -> None:

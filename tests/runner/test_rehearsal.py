@@ -61,6 +61,7 @@ def test_the_transcript_answers_every_call_once_and_ends(ran) -> None:  # type: 
         events = [EVENT.validate_json(row.data) for row in record.events]
         assert isinstance(events[0], Started)
         assert isinstance(events[-1], Ended)
+        assert max(e.at for e in events) == events[-1].at, "also after what is found out later of an earlier call"
         asked = [call["id"] for e in events if isinstance(e, Replied) for call in e.tool_calls]
         assert asked == [e.call_id for e in events if isinstance(e, Answered)]
         assert list(range(len(events))) == [row.seq for row in record.events]

@@ -9,7 +9,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from time import sleep
+from typing import IO, Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, expect, sync_playwright
@@ -17,7 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog,
 from tests.conftest import environment, new_bench
 
 CHROMIUM = Path("/usr/bin/chromium")
-PATIENCE = 20_000
+PATIENCE = 60_000
 """Milliseconds that something may take to appear: how long it does says how busy the machine is."""
 expect.set_options(timeout=PATIENCE)
 WIDE, NARROW = 1280, 390
@@ -42,16 +44,24 @@ def launched() -> Iterator[Browser]:
 def serving(store: Path, *options: str, cwd: Path) -> Iterator[str]:
     """`crucible ui` over a store on a free port; its address, without the last slash."""
     command = [sys.executable, "-m", "crucible", "--store", str(store), "ui", "--port", "0", *options]
-    with subprocess.Popen(command, cwd=cwd, env=environment(), stderr=subprocess.PIPE, text=True) as server:
+    # Into a file: nobody reads a pipe while the tests go on, and a server that has said much would stand still.
+    with TemporaryFile("w+") as said, subprocess.Popen(command, cwd=cwd, env=environment(), stderr=said) as server:
         try:
-            assert server.stderr is not None
-            line = server.stderr.readline()
-            found = re.search(r"http://\S+(?=/\s)", line)
-            assert found is not None, line + server.stderr.read()
-            yield found[0]
+            yield _address(server, said)
         finally:
             server.terminate()
             server.wait(timeout=20)
+
+
+def _address(server: subprocess.Popen[bytes], said: IO[str]) -> str:
+    """Where it listens, once it says so."""
+    while server.poll() is None:
+        said.seek(0)
+        if found := re.search(r"http://\S+(?=/\s)", said.read()):
+            return found[0]
+        sleep(0.05)
+    said.seek(0)
+    raise AssertionError(f"crucible ui did not start: {said.read()}")
 
 
 def rehearsed(folder: Path, cache: Path) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
+from sqlmodel import select
 
 from crucible.store.tables import AttemptRow, PlannedRow, RunRow, ScenarioRow
 from crucible.store.writes import Store, now
@@ -198,7 +199,7 @@ def test_a_run_is_followed_while_it_goes_on(browser: Browser, site: str, bench: 
 def _begin(store: Store) -> int:
     """A run that goes on, of two planned attempts, none made yet."""
     with store.reading() as session:
-        like, scenario = session.get_one(RunRow, 1), session.query(ScenarioRow).first()
+        like, scenario = session.get_one(RunRow, 1), session.exec(select(ScenarioRow)).first()
     assert scenario is not None
     columns = {
         **like.model_dump(exclude={"id"}),
@@ -206,19 +207,19 @@ def _begin(store: Store) -> int:
         "ended_at": None,
         "created_at": now(),
         "blocks": 1,
+        # Of nobody: a run of this very process would be taken for one that was left.
+        "owner": None,
     }
     plan = [
         PlannedRow(run_id=0, position=n, scenario_hash=scenario.hash, block=1, arm=arm, model="m", baseline=bool(n))
         for n, arm in enumerate(_arms(store))
     ]
-    run = store.create_run(RunRow(**columns), plan)
-    store.set_run_status(run, "running")
-    return run
+    return store.create_run(RunRow(**columns), plan)
 
 
 def _arms(store: Store) -> list[str]:
     with store.reading() as session:
-        made = session.query(AttemptRow).filter(AttemptRow.run_id == 1).all()
+        made = session.exec(select(AttemptRow).where(AttemptRow.run_id == 1)).all()
     return sorted({row.arm for row in made}, key=lambda arm: any(row.baseline for row in made if row.arm == arm))
 
 

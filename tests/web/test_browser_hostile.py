@@ -25,6 +25,7 @@ INJECTED = """() => [...document.querySelectorAll('iframe, base, embed, object, 
 def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Hostile]:
     """The store's file and what is in it."""
     file = tmp_path_factory.mktemp("hostile") / "store.db"
+    (file.parent / "crucible.toml").touch()
     with Store(file) as store:
         return file, fill_hostile(store)
 

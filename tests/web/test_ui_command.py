@@ -14,6 +14,12 @@ from crucible.store.writes import Store
 from tests.conftest import environment
 
 
+@pytest.fixture(autouse=True)
+def bench(tmp_path: Path) -> None:
+    """Every folder is a bench."""
+    (tmp_path / "crucible.toml").touch()
+
+
 def ui(folder: Path, store: Path, *options: str) -> tuple[int, list[str]]:
     """Start it, and wait for it to give up: the exit code and what it said."""
     command = [sys.executable, "-m", "crucible", "--store", str(store), "ui", *options]

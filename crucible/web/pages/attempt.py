@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from crucible.store.live import not_counted
 from crucible.store.queries import AttemptRecord
 from crucible.store.tables import ScoreRow, TestReportRow, ValidationRow
 from crucible.store.timeline import Turn, attempt_head, events_of_turns, tests_before, turn_line, where_said
@@ -61,6 +62,7 @@ def attempt_page(site: Site, ask: Ask) -> Data:
     change, reference = diff_lines(record.attempt.diff or ""), diff_lines(record.scenario.reference_text)
     return {
         "attempt": {name: getattr(record.attempt, name) for name in _HEAD},
+        "again": _again(site, record),
         "flags": [{"kind": f.kind, "turn": f.turn, "detail": f.detail} for f in record.flags],
         **_timeline(site, record, line, ask),
         "bars": bars(line),
@@ -72,6 +74,14 @@ def attempt_page(site: Site, ask: Ask) -> Data:
         "scores": [_score(site, record, score, change) for score in record.scores],
         "total": record.total,
     }
+
+
+def _again(site: Site, record: AttemptRecord) -> int | None:
+    """The attempt that was made in the place of one that does not count; None where there is none."""
+    if record.attempt.counted is not False:
+        return None
+    lost = not_counted(site.store, record.attempt.run_id)
+    return next((one.again for one in lost if one.attempt == record.attempt.id), None)
 
 
 def _timeline(site: Site, record: AttemptRecord, line: Sequence[Turn], ask: Ask) -> Data:

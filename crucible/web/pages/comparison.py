@@ -11,7 +11,7 @@ from crucible.report.costs import prices_of
 from crucible.report.overall import Overall, overall
 from crucible.report.plain import plain_parts
 from crucible.report.terminal import beside, marks, parts, title
-from crucible.store.pages import not_counted
+from crucible.store.live import not_counted
 from crucible.store.writes import Store
 from crucible.web import pictures
 from crucible.web.site import Ask, Data, NotFound, Site

@@ -11,8 +11,9 @@ from typing import Any
 
 from crucible.report.arms import line
 from crucible.report.terminal import REHEARSAL
+from crucible.store.live import Pace, run_pace, run_pulse, running
 from crucible.store.measures import RunMeasures, Slot, run_measures
-from crucible.store.pages import Pace, RunListed, one_run, run_pace, run_pulse, running
+from crucible.store.pages import RunListed, one_run
 from crucible.store.tables import RunRow
 from crucible.web.pages.comparison import no_run
 from crucible.web.pages.runs import is_left, run_row
@@ -98,7 +99,7 @@ async def pulses(site: Site, run_id: int, gone: Callable[[], Any]) -> AsyncItera
         quiet = 0 if now != before else quiet + 1
         if now is not None and now != before:
             yield "event: change\ndata: 1\n\n"
-        elif quiet % KEEP_ALIVE_EVERY == 0:
+        elif quiet and quiet % KEEP_ALIVE_EVERY == 0:
             yield ": still here\n\n"
         before = now
     yield "event: over\ndata: 1\n\n"

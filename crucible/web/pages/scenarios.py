@@ -11,7 +11,8 @@ from crucible.report.scenarios import ScenarioLine, failure_lines, scenario_line
 from crucible.scenario.catalog import list_scenarios
 from crucible.scenario.load import LoadedScenario, parse_stored
 from crucible.scenario.schema import Scenario
-from crucible.store.pages import Version, list_runs, versions
+from crucible.store.pages import list_runs
+from crucible.store.versions import Version, versions
 from crucible.web.pages.runs import run_row
 from crucible.web.site import Ask, Data, NotFound, Site
 

@@ -1,11 +1,13 @@
-"""An MCP server with one or two tools. small.py [clock] [mute]: `clock` describes a tool anew at every start, `mute` fails
-every call."""
+"""An MCP server with two tools. small.py [clock] [mute] [no-start]: `clock` describes its tools anew at every start, `mute`
+fails every call, `no-start` ends at once."""
 
 import json
 import sys
 import time
 
 HOW = set(sys.argv[1:])
+if "no-start" in HOW:
+    sys.exit("no licence")
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 SINCE = f" Started at {time.time_ns()}." if "clock" in HOW else ""
 TOOLS = [

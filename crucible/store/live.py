@@ -1,0 +1,107 @@
+"""How a run goes: its pulse, its pace, what is being made now, and what does not count. A few small queries each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import func
+from sqlalchemy.orm import aliased
+from sqlmodel import col, select
+
+from crucible.store.pages import columns_of
+from crucible.store.tables import AttemptRow, EventRow, RunRow, TotalRow
+from crucible.store.writes import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """What changes whenever a run goes on: `counts` of attempts made and ended, of judgings, of running attempts' events."""
+
+    status: str
+    owner: str | None
+    counts: tuple[int, ...]
+
+
+def run_pulse(store: Store, run_id: int) -> Pulse | None:
+    """The pulse of a run, in one query; None when there is no such run."""
+    mine = select(AttemptRow.id).where(AttemptRow.run_id == run_id)
+    counts = (
+        select(func.count(col(AttemptRow.id))).where(AttemptRow.run_id == run_id),
+        select(func.count(col(AttemptRow.ending))).where(AttemptRow.run_id == run_id),
+        select(func.count(col(TotalRow.seq))).where(col(TotalRow.attempt_id).in_(mine)),
+        select(func.count(col(EventRow.seq))).where(
+            col(EventRow.attempt_id).in_(mine.where(col(AttemptRow.ending).is_(None)))
+        ),
+    )
+    with store.reading() as session:
+        query = columns_of(RunRow.status, RunRow.owner, *(one.scalar_subquery() for one in counts))
+        found = session.execute(query.where(col(RunRow.id) == run_id)).first()
+        return None if found is None else Pulse(found[0], found[1], tuple(found[2:]))
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast and dear a run's finished attempts were: their number, and means of what is known. Waiting is included."""
+
+    finished: int
+    seconds: float | None
+    cost_usd: float | None
+
+
+def run_pace(store: Store, run_id: int) -> Pace:
+    """Of the attempts that count."""
+    waited, overhead = (func.coalesce(one, 0) for one in (AttemptRow.waited_seconds, AttemptRow.overhead_seconds))
+    took = col(AttemptRow.seconds) + waited + overhead
+    with store.reading() as session:
+        query = columns_of(func.count(), func.avg(took), func.avg(AttemptRow.cost_usd))
+        found = session.execute(query.where(AttemptRow.run_id == run_id, col(AttemptRow.counted).is_(True))).one()
+        return Pace(*found)
+
+
+@dataclass(frozen=True, slots=True)
+class NotCounted:
+    """An attempt that counts for neither arm, and why; `again` is the attempt that was made in its place, if any."""
+
+    attempt: int
+    scenario: str
+    arm: str
+    block: int
+    ending: str | None
+    cause: str | None
+    detail: str
+    again: int | None
+
+
+def not_counted(store: Store, run_id: int) -> list[NotCounted]:
+    """Every such attempt of a run, retries included, oldest first."""
+    later = aliased(AttemptRow)
+    same = (getattr(later, name) == getattr(AttemptRow, name) for name in ("run_id", "scenario_hash", "arm", "block"))
+    again = select(later.id).where(*same, later.retry == AttemptRow.retry + 1).scalar_subquery()
+    mine = (AttemptRow.id, AttemptRow.scenario, AttemptRow.arm, AttemptRow.block, AttemptRow.ending, AttemptRow.cause)
+    with store.reading() as session:
+        query = columns_of(*mine, AttemptRow.detail, again).where(
+            AttemptRow.run_id == run_id, col(AttemptRow.counted).is_(False)
+        )
+        return [NotCounted(*row) for row in session.execute(query.order_by(col(AttemptRow.id)))]
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An attempt that is being made; `turn` is the newest that something is stored of."""
+
+    attempt: int
+    scenario: str
+    arm: str
+    block: int
+    started: str
+    turn: int | None
+
+
+def running(store: Store, run_id: int) -> list[Running]:
+    """The attempts of a run without an ending, oldest first."""
+    turn = select(func.max(col(EventRow.turn))).where(EventRow.attempt_id == AttemptRow.id).scalar_subquery()
+    with store.reading() as session:
+        query = columns_of(
+            *(AttemptRow.id, AttemptRow.scenario, AttemptRow.arm, AttemptRow.block, AttemptRow.started_at), turn
+        ).where(AttemptRow.run_id == run_id, col(AttemptRow.ending).is_(None))
+        return [Running(*row) for row in session.execute(query.order_by(col(AttemptRow.id)))]
