@@ -38,6 +38,7 @@ bench: $(VENV)/.ready  ## measure; prints ratios, asserts nothing
 	$(BIN)/python benchmarks/similarity.py
 	$(BIN)/python benchmarks/confirm.py
 	$(BIN)/python benchmarks/trajectory.py
+	$(BIN)/python benchmarks/ui.py
 	$(BIN)/python benchmarks/tool_servers.py
 	$(BIN)/python benchmarks/proxy.py
 

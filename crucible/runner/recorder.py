@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
+
+from pydantic_core import PydanticSerializationError
 
 from crucible.store.tables import EventRow, FirstRequestRow
 from crucible.store.writes import Store
@@ -92,8 +96,26 @@ class Recorder:
 
 
 def _row(attempt_id: int, seq: int, event: Event) -> EventRow:
-    data = event.model_dump_json()
+    data = _as_json(event)
     return EventRow(attempt_id=attempt_id, seq=seq, kind=event.kind, turn=event.turn, at=event.at, data=data)
+
+
+def _as_json(event: Event) -> str:
+    """The event as JSON text, whatever a model wrote into it: half a surrogate pair is no text, and must crash nothing."""
+    try:
+        return event.model_dump_json()
+    except PydanticSerializationError:
+        return json.dumps(_encodable(event.model_dump()), ensure_ascii=True)
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    return [_encodable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _sum(values: list[Any]) -> Any:
