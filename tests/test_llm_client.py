@@ -102,8 +102,9 @@ def test_parallel_tool_calls_come_back_raw() -> None:
 
 
 def test_tools_limit_and_schema_reach_the_wire() -> None:
-    """The request's tools, output limit and response schema are sent; the schema strictly."""
-    schema = {"type": "object", "properties": {"score": {"type": "integer"}}}
+    """The request's tools, output limit and response schema are sent; a closed schema strictly."""
+    schema: dict[str, Any] = {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}
+    schema["additionalProperties"] = False
     request = Request(ASK.messages, tools=(BASH,), max_output_tokens=77, response_schema=schema)
     _, [sent] = ask([Text("{}")], request)
     assert sent["max_tokens"] == 77
