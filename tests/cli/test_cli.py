@@ -136,6 +136,7 @@ def test_a_line_of_the_reference_in_the_fixture_is_found(here: Path, capfd: pyte
     assert "NOTES.md holds a line of the reference fix" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_suite_that_is_not_pytest_is_graded_by_its_report_or_its_exit_code(
     here: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,6 +30,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient,
         yield TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False), made
 
 
+@pytest.mark.slow
 def test_no_page_holds_anything_that_acts(site: tuple[TestClient, Hostile]) -> None:
     client, made = site
     found = {}
@@ -53,6 +54,7 @@ def test_what_is_not_there_is_told_back_as_plain_text(site: tuple[TestClient, Ho
     ]
 
 
+@pytest.mark.slow
 def test_the_json_of_every_page_is_json_and_nothing_a_browser_would_run(site: tuple[TestClient, Hostile]) -> None:
     client, made = site
     for path in made.paths:

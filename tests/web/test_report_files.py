@@ -110,6 +110,7 @@ def test_csv_marks_what_a_spreadsheet_would_compute(tmp_path: Path) -> None:
     assert "'=1+1" == row["cause"]
 
 
+@pytest.mark.slow
 def test_the_command_writes_all_of_them_at_once(cli: Cli, bench: Path) -> None:
     with Store(bench / "s.db") as store:
         fill_run(store, {"s": {"a": [Filled(True)] * 4, "b": [Filled(False)] * 4}}, "b")
