@@ -51,7 +51,7 @@ def main(each: int = EACH) -> int:
         quiet = list(_told(pool.map(_one, experiments, repeat(each), chunksize=4), len(experiments)))
         found = list(pool.map(_one, [experiment for experiment, _ in known], repeat(each)))
     promises = [promised for _, promised in known]
-    lines = [*_alarm_rows(quiet), "", *_power_rows(found, promises)]
+    lines = [*_said(quiet, each), "", *_alarm_rows(quiet), "", *_power_rows(found, promises)]
     _write(lines)
     print("\n".join(lines))
     broken = [t for t in quiet if not t.keeps(ALPHA)]
@@ -70,6 +70,16 @@ def _told(tallies: Iterable[Tally], total: int) -> Iterable[Tally]:
         print(f"\r{number} of {total}", end="", file=sys.stderr, flush=True)
         yield tally
     print(file=sys.stderr)
+
+
+def _said(quiet: Sequence[Tally], each: int) -> list[str]:
+    made, named = sum(tally.number for tally in quiet), sum(tally.named for tally in quiet)
+    return [
+        f'{each} experiments for each rate and N, so a single one moves "at the worst rate" by {100 / each:g} points; of all '
+        f"{made:,} with",
+        f"equal arms {named} named a direction ({named / made:.1%}). A promise counts as broken when an exact binomial test "
+        "says so.",
+    ]
 
 
 def _alarm_rows(tallies: Sequence[Tally]) -> list[str]:
