@@ -26,7 +26,7 @@ pytest: $(VENV)/.ready
 pytest-all: $(VENV)/.ready
 	$(BIN)/python -m pytest -q -n 2
 
-selfcheck: $(VENV)/.ready  ## simulated experiments with a known truth, through store, decision and report (an hour of CPU)
+selfcheck: $(VENV)/.ready  ## simulated experiments with a known truth, through store, decision and report (half an hour of CPU)
 	$(BIN)/python -m tests.selfcheck
 
 bench: $(VENV)/.ready  ## measure; prints ratios, asserts nothing

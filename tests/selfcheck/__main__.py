@@ -75,10 +75,9 @@ def _told(tallies: Iterable[Tally], total: int) -> Iterable[Tally]:
 def _said(quiet: Sequence[Tally], each: int) -> list[str]:
     made, named = sum(tally.number for tally in quiet), sum(tally.named for tally in quiet)
     return [
-        f'{each} experiments for each rate and N, so a single one moves "at the worst rate" by {100 / each:g} points; of all '
-        f"{made:,} with",
-        f"equal arms {named} named a direction ({named / made:.1%}). A promise counts as broken when an exact binomial test "
-        "says so.",
+        f'{each} experiments for each rate and N, so a single one moves "at the worst rate" by {100 / each:g} points.',
+        f"Of all {made:,} with equal arms {named} named a direction ({named / made:.1%}). A promise counts as broken when",
+        "an exact binomial test says so.",
     ]
 
 
