@@ -137,7 +137,7 @@ class _Execution:
         except BaseExceptionGroup as group:
             self._set_status("interrupted")
             raise group.exceptions[0] from group
-        except BaseException:
+        except BaseException:  # Ctrl-C and a crash of ours alike: the run says so, and the cause goes on
             self._set_status("interrupted")
             raise
         self._set_status("stopped" if self.result.stopped else "done" if self.pace.finished() else "incomplete")

@@ -93,7 +93,7 @@ class ToolboxWorld(ABC):
         except OSError as error:
             await self.close()
             raise SandboxError(f"the world cannot be made in {self._base}: {error}") from error
-        except BaseException:
+        except BaseException:  # a cancelled opening too: nothing of it may be left
             await self.close()
             raise
 

@@ -86,7 +86,7 @@ class ToolboxClient:
         client = cls(process, errors, kill, ours)
         try:
             await client._expect_ready()
-        except BaseException:
+        except BaseException:  # a cancelled start too: nothing of it may be left
             await client.end()
             raise
         return client

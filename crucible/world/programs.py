@@ -144,7 +144,7 @@ class Programs:
         except OSError as error:
             await streams.close()
             raise HarnessError(f"{program.name} cannot be started: {error}") from error
-        except BaseException:
+        except BaseException:  # a cancelled start too: its pipes have no other owner yet
             await streams.close()
             raise
         streams.close_theirs()

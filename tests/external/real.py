@@ -16,6 +16,8 @@ import pytest
 
 KEPT = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "crucible-tests"
 _SECONDS = 600
+_NO_SUCH = ("E404", "404 Not Found", "No matching distribution", "was not found in the package registry")
+"""How npm, pip and uv say that a registry does not have a package."""
 
 
 @cache
@@ -69,4 +71,6 @@ def _install(package: str, command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     if done.returncode:
         said = (done.stderr or done.stdout).strip()[-500:]
-        pytest.skip(f"{package} cannot be had here: {said}")
+        if any(word in said for word in _NO_SUCH):
+            pytest.skip(f"the registry has no {package}: {said}")
+        pytest.fail(f"{package} could not be installed: {said}")

@@ -130,7 +130,7 @@ class _Call:
         self._pipe, write = os.pipe()
         try:
             self._pid = _start(command, write, env)
-        except BaseException:
+        except BaseException:  # LateError comes out of a signal handler, so anywhere: the pipe has no other owner yet
             os.close(self._pipe)
             raise
         finally:
