@@ -10,11 +10,12 @@ from time import monotonic
 from typing import Any
 
 from crucible.agents.calls import Answer, answer, refusal
+from crucible.agents.replies import reply_event
 from crucible.agents.spend import MOST_OUTPUT, Spend
 from crucible.agents.types import Ending, Record, Task
 from crucible.errors import Cause, ProviderError
 from crucible.llm.types import Model, Reply, Request
-from crucible.transcript.events import Answered, Decided, Noted, Replied, Started, cap_text
+from crucible.transcript.events import Answered, Decided, Noted, Started, cap_text
 from crucible.transcript.messages import Message, ToolCall, ToolSpec
 from crucible.transcript.opening import fingerprint
 from crucible.world.types import ToolOutcome, World
@@ -161,23 +162,14 @@ class _Conversation:
                 )
             )
         self.record(
-            Replied(
+            reply_event(
+                reply.text,
+                reply.tool_calls,
+                usage,
                 at=self._at,
                 turn=self.spend.turns,
-                text=cap_text(reply.text),
-                text_size=len(reply.text),
-                tool_calls=tuple(
-                    {"id": c.id, "name": c.name, "raw_arguments": cap_text(c.raw_arguments)} for c in reply.tool_calls
-                ),
-                input_uncached=usage.input_uncached,
-                input_cached=usage.input_cached,
-                cache_write=usage.cache_write,
-                output=usage.output,
-                reasoning=usage.reasoning,
-                cost_usd=usage.cost_usd,
-                raw_usage=usage.raw,
                 seconds=reply.seconds,
-                waited_seconds=reply.waited,
+                waited=reply.waited,
                 finish_reason=reply.finish_reason,
             )
         )

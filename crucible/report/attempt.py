@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from crucible.report.words import dollars, number
 from crucible.store.queries import AttemptRecord
@@ -79,7 +79,20 @@ def _event(event: Event, full: bool) -> str:
             return f"{at} end     {event.ending} ({event.cause})"
 
 
-def status_of(event: Answered) -> str:
+class Went(Protocol):
+    """How a call went; as an event of a transcript says it."""
+
+    @property
+    def limit(self) -> str | None: ...
+    @property
+    def timed_out(self) -> bool: ...
+    @property
+    def exit_code(self) -> int | None: ...
+    @property
+    def ok(self) -> bool: ...
+
+
+def status_of(event: Went) -> str:
     """How a call went, in a few words."""
     if event.limit is not None:
         return f"stopped at the limit of {event.limit.replace('_', ' ')}"

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from crucible.report.alignment import Alignment, Row
+from crucible.report.attempt import status_of
 from crucible.report.moments import call_line, did
 from crucible.store.turns import Step, Turn, texts_of
 from crucible.store.writes import Store
@@ -103,13 +104,7 @@ def status(step: Step) -> str:
     """How a call ended, in words."""
     if step.refused:
         return f"refused by {step.refused}"
-    if step.limit is not None:
-        return f"stopped at the limit of {step.limit.replace('_', ' ')}"
-    if step.timed_out:
-        return "timed out"
-    if step.exit_code is not None:
-        return f"exit code {step.exit_code}"
-    return "ok" if step.ok else "error"
+    return status_of(step)
 
 
 def _groups(rows: list[Data]) -> list[Data]:

@@ -10,6 +10,7 @@ from crucible.agents.external.answers import answers_on_the_wire
 from crucible.agents.external.connections import our_name
 from crucible.agents.external.naming import as_builtin
 from crucible.agents.external.placing import Placed, Timed, placed_calls
+from crucible.agents.replies import reply_event
 from crucible.policy.rules import Decision, decide
 from crucible.redaction import redact
 from crucible.scenario.schema import Policy
@@ -52,24 +53,14 @@ def _turns(timed: Sequence[Timed]) -> Iterator[tuple[int, Timed]]:
 
 def replied(one: Timed, turn: int) -> Replied:
     """A reply as an event."""
-    exchange, usage = one.exchange, one.exchange.usage
-    return Replied(
+    exchange = one.exchange
+    return reply_event(
+        redact(exchange.text),
+        exchange.tool_calls,
+        exchange.usage,
         at=one.at,
         turn=turn,
-        text=cap_text(redact(exchange.text)),
-        text_size=len(exchange.text),
-        tool_calls=tuple(
-            {"id": c.id, "name": c.name, "raw_arguments": cap_text(c.raw_arguments)} for c in exchange.tool_calls
-        ),
-        input_uncached=usage.input_uncached,
-        input_cached=usage.input_cached,
-        cache_write=usage.cache_write,
-        output=usage.output,
-        reasoning=usage.reasoning,
-        cost_usd=usage.cost_usd,
-        raw_usage=usage.raw,
         seconds=exchange.seconds,
-        waited_seconds=0.0,
         finish_reason=exchange.finish_reason,
     )
 
