@@ -8,6 +8,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from crucible.web.pages.attempt import attempt_page
+from crucible.web.pages.blocks import blocks_page
 from crucible.web.pages.comparison import comparison_page
 from crucible.web.pages.leaderboard import leaderboard_page
 from crucible.web.pages.review import add_review_form, review_page
@@ -24,6 +25,7 @@ PAGES = (
     Page("/runs", "runs.html", runs_page),
     Page("/runs/{run}", "run.html", run_page),
     Page("/runs/{run}/comparison", "comparison.html", comparison_page),
+    Page("/runs/{run}/blocks", "blocks.html", blocks_page),
     Page("/attempts/{attempt}", "attempt.html", attempt_page),
     Page("/compare/{one}/{other}", "side_by_side.html", side_by_side_page),
     Page("/review", "review.html", review_page),
