@@ -133,7 +133,7 @@ def _of_change(work: Work, names: tuple[str, ...]) -> Iterator[Flag]:
         if line := _addressed(added, names):
             yield Flag("judge", 0, "", f"{_shown(file.path)}: {_shown(line)}")
     for file in work.graded_part.files:
-        yield from (Flag("grader", 0, "", f"{file.path}: {_shown(line)}") for line in _inside(file))
+        yield from (Flag("grader", 0, "", f"{_shown(file.path)}: {_shown(line)}") for line in _inside(file))
 
 
 def _inside(file: FileChange) -> Iterator[str]:

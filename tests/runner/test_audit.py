@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crucible.policy.protection import Protection
@@ -222,6 +222,7 @@ def test_a_flood_of_flags_is_cut() -> None:
     assert MOST_OF_A_KIND == len(flags_of(events, Work()))
 
 
+@example("", b"/proc/0")
 @given(st.text(max_size=100), st.binary(max_size=100))
 def test_nothing_an_agent_does_stops_the_flags(text: str, data: bytes) -> None:
     change = Change((added("a.py", data), added("\udcff\n.py", data)))

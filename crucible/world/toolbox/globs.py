@@ -21,11 +21,16 @@ def _translate(token: str) -> str:
         return _WILD[token]
     if len(token) > 2 and token[0] == "[":
         negated = token[1] in "!^"
-        inner = "".join(c if c == "-" else re.escape(c) for c in token[1 + negated : -1])
+        inner = "".join(map(_in_set, token[1 + negated : -1])).replace("--", r"-\-")
         return f"(?!/)[{'^' * negated}{inner}]" if inner else re.escape(token)
     if len(token) > 1 and token[0] == "{":
         return "(?:" + "|".join(map(_alternative, token[1:-1].split(","))) + ")"
     return re.escape(token)
+
+
+def _in_set(char: str) -> str:
+    # Two of some marks in a row will mean a set operation one day, and warn of it today.
+    return char if char == "-" or char.isalnum() else f"\\{char}"
 
 
 def _alternative(part: str) -> str:
