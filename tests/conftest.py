@@ -13,8 +13,11 @@ from hypothesis import HealthCheck, settings
 
 from crucible.scenario.starter import make_bench
 
-# How long an example takes says how busy the machine is, and nothing about the code.
-settings.register_profile("crucible", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes says how busy the machine is, and nothing about the code. Where a change is judged the examples
+# are the same each time, so that red means the change; new ones are tried at home.
+settings.register_profile(
+    "crucible", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+)
 settings.load_profile("crucible")
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
