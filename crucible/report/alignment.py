@@ -1,7 +1,8 @@
 """Two attempts held side by side, turn by turn: which turns did the same, and where the two part. Pure.
 
 Turns pair up when they made the same calls, or nearly the same: the same tools on the same targets. The pairing is the
-heaviest one that keeps both orders (Needleman and Wunsch 1970, without a price for gaps).
+heaviest one that keeps both orders (Needleman and Wunsch 1970, without a price for gaps). Two that write something else to
+the same place stand beside each other, and did different things.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from typing import Any, Literal
 
 from crucible.agents.external.naming import as_builtin
 from crucible.report.commands import target
+from crucible.report.edits import edit_of
 from crucible.store.turns import Step, Turn
 
 Kind = Literal["equal", "similar", "apart", "only"]
-"""The same calls; the same tools on the same targets, with other details; different things at the same place; one side only."""
+"""The same calls; the same tools on the same targets, with other details; different things at the same place, among them
+what is written; one side only."""
 MOST = 2_500
 """Turns of a side that are aligned in one table; longer attempts are aligned piece by piece, in the same proportion."""
 _EQUAL, _SIMILAR = 5_000, 3_000
@@ -61,10 +64,11 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """What a turn is compared by: the calls to the letter, and the tools with their targets."""
+    """What a turn is compared by: the calls to the letter, the tools with their targets, and what is written."""
 
     exact: tuple[str, ...]
     near: tuple[str, ...]
+    written: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,7 @@ def likeness(turn: Turn) -> Likeness:
     return Likeness(
         tuple(f"{name} {_digest(step)}" for step, (name, _) in zip(turn.steps, calls, strict=True)),
         tuple(f"{name} {target(name, arguments)}" for name, arguments in calls),
+        tuple(edit.content if (edit := edit_of(step.tool, step.arguments)) else None for step in turn.steps),
     )
 
 
@@ -197,4 +202,4 @@ def _rows(pairs: list[tuple[int, int]], one: list[Likeness], other: list[Likenes
 def _kind(one: Likeness, other: Likeness) -> Kind:
     if one.exact == other.exact:
         return "equal"
-    return "similar" if one.near == other.near else "apart"
+    return "similar" if (one.near, one.written) == (other.near, other.written) else "apart"

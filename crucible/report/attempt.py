@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
+from crucible.report.went import went
 from crucible.report.words import dollars, number
 from crucible.store.queries import AttemptRecord
 from crucible.transcript.events import EVENT, Answered, Decided, Ended, Equipped, Event, Noted, Replied, Started
@@ -71,36 +72,12 @@ def _event(event: Event, full: bool) -> str:
             return f"{at}   ! {event.action} by {event.policy_id}: {event.detail}"
         case Answered():
             arguments = "(unreadable)" if event.arguments is None else json.dumps(event.arguments, ensure_ascii=False)
-            status = status_of(event)
+            status = went(event).words
             return f"{at}   {event.tool} {_cut(arguments, full)}\n{'':9}  -> {status}: {_cut(event.text, full)}"
         case Noted():
             return f"{at}   note {event.what}: {event.detail}"
         case Ended():
             return f"{at} end     {event.ending} ({event.cause})"
-
-
-class Went(Protocol):
-    """How a call went; as an event of a transcript says it."""
-
-    @property
-    def limit(self) -> str | None: ...
-    @property
-    def timed_out(self) -> bool: ...
-    @property
-    def exit_code(self) -> int | None: ...
-    @property
-    def ok(self) -> bool: ...
-
-
-def status_of(event: Went) -> str:
-    """How a call went, in a few words."""
-    if event.limit is not None:
-        return f"stopped at the limit of {event.limit.replace('_', ' ')}"
-    if event.timed_out:
-        return "timed out"
-    if event.exit_code is not None:
-        return f"exit code {event.exit_code}"
-    return "ok" if event.ok else "error"
 
 
 def _cut(text: str, full: bool) -> str:

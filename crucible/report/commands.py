@@ -41,6 +41,9 @@ def programs_of(command: str) -> tuple[Run, ...]:
 
 def command_of(tool: str, arguments: Mapping[str, Any] | None) -> str | None:
     """The command of a call of a shell, under whatever name an agent has for it; None for any other call."""
+    command = (arguments or {}).get("command")
+    if tool == "bash" and isinstance(command, str):  # by far the most calls: nothing to translate
+        return command
     name, said = as_builtin(tool, arguments or {})
     command = said.get("command")
     return command if name == "bash" and isinstance(command, str) else None
@@ -53,32 +56,42 @@ def target(tool: str, arguments: Mapping[str, Any]) -> str:
     """
     command = command_of(tool, arguments)
     if command is not None:
-        if ran_tests(command) is not None:
-            return "tests"
-        programs = [run for run in programs_of(command) if run.program != "cd"][:_MOST_PROGRAMS]
-        return "; ".join(" ".join(word for word in run.words if not word.startswith("-")) for run in programs)
+        return _command_target(command)
     named = (arguments.get(name) for name in (PATH_ARGUMENT, "pattern", *sorted(arguments)))
     return next((text for text in named if isinstance(text, str) and text), "")[:_LONGEST_TARGET]
 
 
-def shell_writes(command: str) -> bool:
-    """Whether a command writes by its words: a redirection, an edit in place, a patch. What a program of its own does is
-    not known."""
-    if any(_edits(run) for run in programs_of(command)):
-        return True
+@lru_cache(maxsize=4096)
+def _command_target(command: str) -> str:
+    if ran_tests(command) is not None:
+        return "tests"
+    programs = [run for run in programs_of(command) if run.program != "cd"][:_MOST_PROGRAMS]
+    return "; ".join(" ".join(word for word in run.words if not word.startswith("-")) for run in programs)
+
+
+@lru_cache(maxsize=4096)
+def shell_writes(command: str) -> str | None:
+    """The part of a command that writes, by its words: an edit in place, else all of it for a redirection or a patch. None
+    when nothing in it does; what a program of its own does is not known."""
+    programs = programs_of(command)
     # A document given to a program is no part of the command, nor is what stands in quotes.
     said = command.partition("\n")[0] if "<<" in command else command
-    return bool(_REDIRECTED.search(_QUOTED.sub("''", said)))
+    if _REDIRECTED.search(_QUOTED.sub("''", said)) or any(_patches(run) for run in programs):
+        return command.strip()
+    return "; ".join(" ".join(run.words) for run in programs if _edits_in_place(run)) or None
 
 
-def _edits(run: Run) -> bool:
-    if run.program in ("sed", "perl"):
-        return any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in run.arguments)
+def _edits_in_place(run: Run) -> bool:
+    return run.program in ("sed", "perl") and any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in run.arguments)
+
+
+def _patches(run: Run) -> bool:
     if run.program == "tee":
         return any(not word.startswith(("-", "/dev/", "/tmp/")) for word in run.arguments)  # noqa: S108 - read, not used
     return run.program == "patch" or (run.program == "git" and run.arguments[:1] == ("apply",))
 
 
+@lru_cache(maxsize=4096)
 def ran_tests(command: str, own: tuple[tuple[str, ...], ...] = ()) -> bool | None:
     """None when it ran no tests; else whether its exit code is theirs, which it is when they were run last."""
     programs = programs_of(command)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median_low
 
 from crucible.report.alignment import align
-from crucible.report.moments import did
+from crucible.report.moments import brings, did
 from crucible.store.turns import Turn
 
 NOTHING = "does nothing more"
@@ -19,7 +19,7 @@ NOTHING = "does nothing more"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one of the two does where they part: the turn's number, and its calls in one line.
+    """What one of the two does where they part: the turn's number, and its calls in one line, with the policy that refused one.
 
     `turn` is None where it has nothing beside the other's turn.
     """
@@ -45,11 +45,19 @@ def parting(treatment: Sequence[Turn], baseline: Sequence[Turn]) -> Parting | No
     if found.parted is None:
         return Parting(len(found.rows), None, None)
     row = found.rows[found.parted]
-    return Parting(found.parted, _step(treatment, row.one), _step(baseline, row.other))
+    mine = None if row.one is None else treatment[row.one]
+    theirs = None if row.other is None else baseline[row.other]
+    return Parting(found.parted, _step(mine, theirs), _step(theirs, mine))
 
 
-def _step(turns: Sequence[Turn], place: int | None) -> Step:
-    return Step(None, NOTHING) if place is None else Step(turns[place].number, did(turns[place]))
+def _step(turn: Turn | None, beside: Turn | None) -> Step:
+    if turn is None:
+        return Step(None, NOTHING)
+    refused = next((f", refused by {step.refused}" for step in turn.steps if step.refused), "")
+    # Two edits of one file read alike until what they write is said.
+    alike = beside is not None and did(turn) == did(beside)
+    writes = next((f": {text}" for step in turn.steps if alike and (text := brings(step, beside))), "")
+    return Step(turn.number, f"{did(turn)}{writes}{refused}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,8 @@ def events_of_turns(store: Store, attempt_id: int, first: int, last: int) -> Seq
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One turn in numbers: when it began, what it took, tokens as the provider counted them (None where it did not), and
-    its calls. `seconds` are of the reply and the calls, without waiting; `size` is its transcript's, bytes."""
+    its calls. Those `failed` that gave an error, or an exit code that is not 0. `seconds` are of the reply and the calls,
+    without waiting; `size` is its transcript's, bytes."""
 
     turn: int
     at: float
@@ -96,7 +97,17 @@ class Turn:
     size: int = 0
 
 
-_PICKED = ("input_uncached", "input_cached", "cache_write", "output", "cost_usd", "seconds", "ok", "action")
+_PICKED = (
+    "input_uncached",
+    "input_cached",
+    "cache_write",
+    "output",
+    "cost_usd",
+    "seconds",
+    "ok",
+    "exit_code",
+    "action",
+)
 
 
 def turn_line(store: Store, attempt_id: int) -> list[Turn]:
@@ -134,7 +145,7 @@ def _with(turn: Turn, kind: str, said: dict[str, Any]) -> Turn:
         took = turn.seconds + (said["seconds"] or 0)
         return replace(turn, input=whole, cached=cached, output=said["output"], cost_usd=said["cost_usd"], seconds=took)
     if kind == "answered":
-        took, failed = turn.seconds + (said["seconds"] or 0), turn.failed + (not said["ok"])
+        took, failed = turn.seconds + (said["seconds"] or 0), turn.failed + (not said["ok"] or bool(said["exit_code"]))
         return replace(turn, calls=turn.calls + 1, failed=failed, seconds=took)
     return replace(turn, blocked=turn.blocked + (said["action"] in ("block", "fail")))
 

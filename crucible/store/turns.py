@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import case, func
+from sqlalchemy import ColumnElement, and_, case, func, or_
 from sqlalchemy import select as columns_of
-from sqlalchemy.orm import defer
 from sqlmodel import Session, col
 
-from crucible.store.tables import AttemptRow, EventRow, ScenarioRow
+from crucible.store.tables import EventRow
 from crucible.store.writes import Store
 
 SAID = 300
@@ -27,8 +26,8 @@ _PICKED = {"replied": _REPLIED, "answered": _ANSWERED, "decided": _DECIDED}
 class Step:
     """One tool call. `seq` is its event's place in the transcript, `at` seconds since the attempt started.
 
-    `arguments` is None when they could not be read; `refused` names the policy that did; `size` is what it gave, in
-    characters.
+    `arguments` is None when they could not be read; `refused` names the policy that refused it, or part of what it did;
+    `size` is what it gave, in characters; `text` its beginning, of a call without arguments, which says what was wrong.
     """
 
     seq: int
@@ -41,6 +40,7 @@ class Step:
     limit: str | None = None
     size: int = 0
     at: float = 0.0
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,6 @@ class _Draft:
     steps: list[tuple[int, float, dict[str, Any]]] = field(default_factory=list)
 
 
-def attempt_head(store: Store, attempt_id: int) -> tuple[AttemptRow, ScenarioRow] | None:
-    """An attempt's row, its diff left unread, with its scenario; None when there is none."""
-    with store.reading() as session:
-        found = session.get(AttemptRow, attempt_id, options=[defer(AttemptRow.diff)])  # type: ignore[arg-type] # a column
-        return None if found is None else (found, session.get_one(ScenarioRow, found.scenario_hash))
-
-
 def turns_of(store: Store, attempt_id: int) -> list[Turn]:
     """The turns of an attempt in order; empty when it has none, or does not exist."""
     with store.reading() as session:
@@ -88,7 +81,7 @@ def turns_of(store: Store, attempt_id: int) -> list[Turn]:
         if kind == "replied":
             draft.said, draft.said_size, draft.tokens = text or "", int(picked["text_size"] or 0), _billed(picked)
         else:
-            draft.steps.append((seq, at, picked))
+            draft.steps.append((seq, at, {**picked, "text": text or ""}))
     return [_turn(number, draft, refused) for number, draft in sorted(drafts.items())]
 
 
@@ -114,7 +107,7 @@ def _events(session: Session, attempt_id: int) -> Iterable[tuple[int, str, int, 
                 for one, names in _PICKED.items()
             )
         ),
-        case((kind == "replied", func.substr(func.json_extract(data, "$.text"), 1, SAID))),
+        case((_told_by_text(kind, data), func.substr(func.json_extract(data, "$.text"), 1, SAID))),
     )
     query = (
         columns_of(EventRow.seq, EventRow.kind, EventRow.turn, EventRow.at, *(thin if in_place else (data,)))  # type: ignore[call-overload] # any columns
@@ -124,13 +117,20 @@ def _events(session: Session, attempt_id: int) -> Iterable[tuple[int, str, int, 
     return [_picked(row, in_place=in_place) for row in session.execute(query)]
 
 
+def _told_by_text(kind: Any, data: Any) -> ColumnElement[bool]:
+    """Replies, and answers to calls that could not be read."""
+    return or_(kind == "replied", and_(kind == "answered", func.json_extract(data, "$.arguments").is_(None)))
+
+
 def _picked(row: Any, *, in_place: bool) -> tuple[int, str, int, float, dict[str, Any], str | None]:
-    seq, kind, turn, at, said, *text = row
+    seq, kind, turn, at, said, *heads = row
     names = _PICKED[kind]
     if in_place:
-        return seq, kind, turn, at, dict(zip(names, json.loads(said), strict=True)), text[0]
+        return seq, kind, turn, at, dict(zip(names, json.loads(said), strict=True)), heads[0]
     event = json.loads(said)
-    return seq, kind, turn, at, {name: event.get(name) for name in names}, str(event.get("text") or "")[:SAID]
+    told = kind == "replied" or (kind == "answered" and event.get("arguments") is None)
+    text = str(event.get("text") or "")[:SAID] if told else None
+    return seq, kind, turn, at, {name: event.get(name) for name in names}, text
 
 
 def _turn(number: int, draft: _Draft, refused: Mapping[str, str]) -> Turn:
@@ -146,10 +146,11 @@ def _step(seq: int, at: float, picked: Mapping[str, Any], refused: Mapping[str, 
         ok=bool(picked["ok"]),
         exit_code=picked["exit_code"],
         timed_out=bool(picked["timed_out"]),
-        refused=None if picked["ok"] else refused.get(str(picked["call_id"])),
+        refused=refused.get(str(picked["call_id"])),
         limit=picked["limit"],
         size=int(picked["text_size"] or 0),
         at=at,
+        text=str(picked["text"]),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from crucible.web.visible import short_line
+from crucible.web.visible import LONGEST_LINE, short_line
 
 MOST_LINES = 1_500
 Kind = Literal["file", "at", "add", "cut", "same"]
@@ -33,8 +33,9 @@ class Diff:
     removed: int
 
 
-def diff_lines(text: str) -> Diff:
-    """A unified diff, as far as a page shows it. A removed line that looks like a header (`--- `) is told by its place."""
+def diff_lines(text: str, most: int = MOST_LINES, longest: int = LONGEST_LINE) -> Diff:
+    """A unified diff, as far as a page shows it: `most` lines of `longest` characters. A removed line that looks like a
+    header (`--- `) is told by its place."""
     found, in_hunk, counts = [], False, {"add": 0, "cut": 0}
     raw = text.rstrip("\n").split("\n") if text else []
     for n, line in enumerate(raw):
@@ -43,9 +44,9 @@ def diff_lines(text: str) -> Diff:
         kind = _kind(line, in_hunk)
         if kind in counts:
             counts[kind] += 1
-        if n < MOST_LINES:
-            found.append(DiffLine(kind, short_line(line)))
-    return Diff(tuple(found), max(0, len(raw) - MOST_LINES), counts["add"], counts["cut"])
+        if n < most:
+            found.append(DiffLine(kind, short_line(line, longest)))
+    return Diff(tuple(found), max(0, len(raw) - most), counts["add"], counts["cut"])
 
 
 def _is_header(lines: Sequence[str]) -> bool:

@@ -80,6 +80,8 @@ def seconds(value: float | None) -> str | None:
     """A duration as people say it."""
     if value is None:
         return None
+    if 0 < value < 0.1:
+        return f"{max(1, round(value * 1000))} ms"
     if value < 60:
         return f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from crucible.report.attempt import status_of
+from crucible.report.went import went
 from crucible.store.tables import EventRow
 from crucible.transcript.events import EVENT, Answered, Decided, Equipped, Event, Noted, Replied, Started
 from crucible.web.site import Data
@@ -39,8 +39,8 @@ def _items(rows: Sequence[EventRow], full: bool) -> Iterable[Data]:
             case Replied():
                 yield {"kind": "reply", "seq": seq, **_reply(event, full)}
             case Answered():
-                call = {"kind": "call", "seq": seq, **_call(event, full)}
-                yield {**call, "decided": decided.get(event.call_id, [])}
+                mine = decided.get(event.call_id, [])
+                yield {"kind": "call", "seq": seq, **_call(event, mine, full), "decided": mine}
             case Decided() if event.call_id not in answered:
                 yield {"kind": "decided", "seq": seq, "decided": decided[event.call_id]}
             case Decided():
@@ -64,14 +64,18 @@ def _reply(event: Replied, full: bool) -> Data:
     }
 
 
-def _call(event: Answered, full: bool) -> Data:
+def _call(event: Answered, decided: Sequence[Data], full: bool) -> Data:
     arguments = [(name, _argument(value, full)) for name, value in (event.arguments or {}).items()]
+    refused = next((one["policy"] for one in decided if one["action"] in ("block", "fail")), None)
+    how = went(event, refused)
     return {
         "tool": event.tool,
         "read": event.arguments is not None,
         "arguments": arguments,
         "ok": event.ok,
-        "status": status_of(event),
+        "went": how.kind,
+        "sign": how.sign,
+        "status": how.words,
         "seconds": event.seconds,
         "text": cut(event.text, RESULT, event.text_size, full),
         "restored": event.restored,

@@ -9,9 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crucible.agents.builtin import builtin_tools
+from crucible.agents.calls import read_arguments
 from crucible.report.alignment import MOST, Row, align, tool_use
-from crucible.report.moments import first_edit, first_green, moment_at
+from crucible.report.moments import UNSEEN, different_edits, first_edit, first_green, moment_at
+from crucible.report.went import went
 from crucible.store.turns import Step, Turn
+from crucible.transcript.messages import ToolCall
 
 
 def step(tool: str, exit_code: int | None = None, ok: bool = True, at: float = 1.0, **arguments: Any) -> Step:
@@ -78,10 +82,96 @@ def test_they_part_no_earlier_than_they_differ(one: list[Turn], other: list[Turn
         assert found.first_difference <= found.parted
 
 
-def test_the_same_file_edited_otherwise_is_similar_and_another_file_is_apart() -> None:
-    one = turns(step("edit_file", path="a.py", old="x", new="1"), step("read_file", path="a.py"))
-    other = turns(step("edit_file", path="a.py", old="x", new="2"), step("read_file", path="b.py"))
-    assert ["similar", "apart"] == [row.kind for row in align(one, other).rows]
+EDIT = {"path": "a.py", "old": "x", "new": "1"}
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "kind"),
+    [
+        (step("edit_file", **EDIT), step("edit_file", **EDIT | {"new": "2"}), "apart"),
+        (step("write_file", path="a.py", content="1"), step("write_file", path="a.py", content="2"), "apart"),
+        (step("Edit", file_path="a", old_string="x", new_string="1"), step("edit_file", **EDIT | {"path": "a"}), "similar"),
+        (step("Edit", file_path="a", old_string="x", new_string="2"), step("edit_file", **EDIT | {"path": "a"}), "apart"),
+        (step("replace", file_path="a", instruction="so", new_string="1"),
+         step("replace", file_path="a", instruction="or so", new_string="1"), "similar"),
+        (step("apply_patch", input="+1"), step("apply_patch", input="+2"), "apart"),
+        (step("str_replace_editor", command="view", path="a", view_range=[1, 2]),
+         step("str_replace_editor", command="view", path="a", view_range=[1, 9]), "similar"),
+        (step("str_replace_editor", command="insert", path="a", insert_line=0, new_str="x"),
+         step("str_replace_editor", command="insert", path="a", insert_line=1, new_str="x"), "apart"),
+        (bash("cat > a.py <<'E'\n1\nE"), bash("cat > a.py <<'E'\n2\nE"), "apart"),
+        (bash("sed -i s/a/b/ x.py && pytest -q"), bash("sed -i s/a/c/ x.py && pytest -q"), "apart"),
+        (bash("sed -i s/a/b/ x.py && pytest -q"), bash("sed -i s/a/b/ x.py && pytest -x"), "similar"),
+        (step("read_file", path="a.py"), step("read_file", path="b.py"), "apart"),
+        (step("read_file", path="a.py", first=1), step("read_file", path="a.py", first=2), "similar"),
+    ],
+)  # fmt: skip
+def test_the_same_calls_that_write_something_else_are_apart(mine: Step, theirs: Step, kind: str) -> None:
+    found = align(turns(bash("ls"), mine), turns(bash("ls"), theirs))
+    assert ["equal", kind] == [row.kind for row in found.rows]
+    assert (1 if kind == "apart" else None) == found.parted
+
+
+def test_the_same_file_edited_otherwise_stays_side_by_side() -> None:
+    """Although the two part there: between them is nothing that would be closer."""
+    look, test = step("read_file", path="a.py"), bash("pytest")
+    one, other = turns(look, step("edit_file", **EDIT), test), turns(step("edit_file", **EDIT | {"new": "2"}), test)
+    assert [(0, None), (1, 0), (2, 1)] == [(row.one, row.other) for row in align(one, other).rows]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ([step("edit_file", **EDIT)], [step("edit_file", **EDIT | {"new": "2"})], ((1, "1"), (1, "2"))),
+        ([bash("ls"), step("edit_file", **EDIT)], [step("edit_file", **EDIT), bash("ls")], (None, None)),
+        ([step("edit_file", **EDIT)], [step("Edit", file_path="a.py", old_string="x", new_string="1")], (None, None)),
+        ([step("edit_file", **EDIT)], [bash("ls")], ((1, "1"), None)),
+        ([step("edit_file", **EDIT)], [step("edit_file", ok=False, **EDIT | {"new": "2"})], ((1, "1"), None)),
+        ([step("write_file", path="a", content="same\n  one\n")], [step("write_file", path="a", content="same\n\ntwo")],
+         ((1, "one"), (1, "two"))),
+        ([step("write_file", path="a", content="1"), bash("sed -i s/a/b/ x")], [step("write_file", path="a", content="1")],
+         ((2, ""), None)),
+    ],
+)  # fmt: skip
+def test_the_first_different_edit_is_one_that_the_other_never_makes(
+    one: list[Step], other: list[Step], expected: tuple[tuple[int, str] | None, ...]
+) -> None:
+    found = different_edits(turns(*one), turns(*other), "none")
+    assert expected == tuple(None if moment.turn is None else (moment.turn, moment.wrote) for moment in found)
+
+
+@pytest.mark.parametrize(
+    ("call", "refused", "expected"),
+    [
+        (step("read_file", path="a"), None, "✓ ok"),
+        (bash("ls", 0), None, "✓ exit code 0"),
+        (bash("ls", 4), None, "✗ exit code 4"),
+        (bash("ls", 4), "P1", "⊘ refused by P1, exit code 4"),
+        (step("edit_file", ok=False, path="a"), "P1", "⊘ refused by P1"),
+        (step("edit_file", ok=False, path="a"), None, "✗ error"),
+        (step("edit_file", 0, ok=False, path="a"), None, "✗ error"),
+        (Step(0, "bash", {}, ok=False, timed_out=True), None, "✗ timed out"),
+        (Step(0, "bash", {}, ok=True, exit_code=0, limit="file_size"), None, "✗ stopped at the limit of file size"),
+        (Step(0, "bash", None, ok=True), None, "✓ ok"),
+    ],
+)
+def test_how_a_call_went_is_a_sign_and_a_few_words(call: Step, refused: str | None, expected: str) -> None:
+    how = went(call, refused)
+    assert expected == f"{how.sign} {how.words}"
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "expected"),
+    [("run_tests", "{}", "no such tool"), ("bash", "{", "arguments could not be read"),
+     ("bash", '{"commande": "ls"}', "arguments could not be read")],
+)  # fmt: skip
+def test_a_tool_that_is_none_is_told_from_arguments_that_cannot_be_read(name: str, said: str, expected: str) -> None:
+    """By the very words with which the loop answers such a call."""
+    tools = {tool.name: tool for tool in builtin_tools()}
+    told = read_arguments(ToolCall("1", name, said), tools)
+    assert isinstance(told, str)
+    how = went(Step(0, name, None, ok=False, text=told))
+    assert ("?", expected) == (how.sign, how.words)
 
 
 def test_a_command_with_other_options_is_similar() -> None:
@@ -165,26 +255,30 @@ def test_one_unknown_count_makes_the_sum_unknown() -> None:
 @pytest.mark.parametrize(
     ("steps", "expected"),
     [
-        ([bash("pytest", 1), bash("pytest -q", 0)], 2),
-        ([bash("cd x && python3 -m pytest -q", 1), bash("make test", 0)], 2),
-        ([bash("npm test", 1), bash("npm run test", 0)], 2),
-        ([bash("node --test", 1), bash("node --test a.js", 0)], 2),
-        ([bash("./check.sh fast", 2), bash("./check.sh fast", 0)], 2),
-        ([bash("pytest", 0)], "unknown: its tests passed at turn 1, but no failing run was seen before"),
-        ([bash("pytest", 1), bash("pytest | tail", 0)], "unknown: 1 of 2 test runs do not tell how they ended"),
-        ([bash("pytest", 1), bash("pytest; true", 0)], "unknown: 1 of 2 test runs do not tell how they ended"),
-        ([bash("pytest", None)], "unknown: 1 of 1 test runs do not tell how they ended"),
-        ([bash("pytest", 1), bash("pytest", 1)], "none: its tests failed each time they were run (2)"),
+        ([bash("pytest", 1), bash("pytest -q", 0)], (2, "")),
+        ([bash("cd x && python3 -m pytest -q", 1), bash("make test", 0)], (2, "")),
+        ([bash("npm test", 1), bash("npm run test", 0)], (2, "")),
+        ([bash("node --test", 1), bash("node --test a.js", 0)], (2, "")),
+        ([bash("./check.sh fast", 2), bash("./check.sh fast", 0)], (2, "")),
+        ([bash("pytest", 0), bash("pytest", 1), bash("pytest", 0)], (3, "")),
+        ([bash("pytest", 0)], (1, UNSEEN)),
+        ([bash("pytest | tail", 0), bash("pytest", 0), bash("pytest", 1)], (2, UNSEEN)),
+        ([bash("pytest", 1), bash("pytest | tail", 0)], "1 of 2 test runs do not tell how they ended"),
+        ([bash("pytest", 1), bash("pytest; true", 0)], "1 of 2 test runs do not tell how they ended"),
+        ([bash("pytest", None)], "1 of 1 test runs do not tell how they ended"),
+        ([bash("pytest", 1), bash("pytest", 1)], "its tests failed each time they were run (2)"),
         (
             [bash("grep -rn pytest .", 1), bash("uv pip install pytest", 0)],
-            "unknown: it ran no tests that are known as such",
+            "ran no tests that are known as such",
         ),
-        ([bash("pip install pytest", 0), bash("grep pytest x", 0)], "unknown: it ran no tests that are known as such"),
+        ([bash("pip install pytest", 0), bash("grep pytest x", 0)], "ran no tests that are known as such"),
     ],
 )
-def test_green_is_a_test_run_that_passed_after_one_that_had_failed(steps: list[Step], expected: int | str) -> None:
+def test_green_is_a_test_run_that_passed_best_after_one_that_had_failed(
+    steps: list[Step], expected: tuple[int, str] | str
+) -> None:
     found = first_green(turns(*steps), "./check.sh fast")
-    assert expected == (found.why_not if found.turn is None else found.turn)
+    assert expected == (found.why_not if found.turn is None else (found.turn, found.note))
 
 
 @given(ATTEMPTS, st.text(max_size=5))

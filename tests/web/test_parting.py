@@ -30,6 +30,14 @@ def test_attempts_part_after_the_turns_in_which_they_do_the_same() -> None:
     assert Parting(1, Step(2, "read_file b.py"), Step(2, "read_file c.py")) == found
 
 
+def test_edits_of_one_file_are_told_apart_by_what_they_write() -> None:
+    one, other = (
+        [Turn(1, steps=(Call(1, "write_file", {"path": "a.py", "content": f"x = {n}\n"}, ok=True),))] for n in (1, 2)
+    )
+    found = parting(one, other)
+    assert Parting(0, Step(1, "write_file a.py: x = 1"), Step(1, "write_file a.py: x = 2")) == found
+
+
 def test_attempts_that_do_the_same_to_the_end_never_part() -> None:
     assert Parting(2, None, None) == parting(turns("a.py", "b.py"), turns("a.py", "b.py"))
 

@@ -11,7 +11,9 @@ from starlette.testclient import TestClient
 
 from crucible.settings import Settings
 from crucible.store.filling import Filled, fill_run
-from crucible.store.tables import EventRow
+from crucible.store.queries import run_record
+from crucible.store.tables import AttemptRow, EventRow
+from crucible.store.tables import TestReportRow as SuiteRow  # pytest takes Test* for a class of tests
 from crucible.store.turns import texts_of, turns_of
 from crucible.store.writes import Store
 from crucible.transcript.events import Answered, Decided, Event, Replied
@@ -88,7 +90,97 @@ def test_moments_say_what_it_took_to_get_there(store: Store, client: TestClient)
     edit, green = moments["First edit"][0]["moment"], moments["First green"][0]["moment"]
     assert (2, 200, 2.5) == (edit["turn"], edit["tokens"], edit["seconds"])
     assert (3, 300, 3.5) == (green["turn"], green["tokens"], green["seconds"])
-    assert "unknown: it ran no tests that are known as such" == moments["First green"][1]["moment"]["why_not"]
+    assert "ran no tests that are known as such" == moments["First green"][1]["moment"]["why_not"]
+
+
+def test_two_that_edit_a_file_otherwise_part_there_and_what_they_write_is_shown(
+    store: Store, client: TestClient
+) -> None:
+    one, other = (("edit_file", EDIT[1] | {"old": "x = 0\ny = 1", "new": f"x = 0\ny = {n}"}) for n in (2, 3))
+    tell(store, 1, READ, one, GREEN)
+    tell(store, 2, READ, other, GREEN)
+    said = client.get("/compare/1/2.json").json()
+    assert (
+        "They part after 1 turn of the same calls: at turn 2 of A and turn 2 of B both edit_file a.py, "
+        "but what they write there is not the same." == said["sentence"]
+    )
+    moments = {one["name"]: one for one in said["moments"]}
+    assert ["y = 2", "y = 3"] == [side["moment"]["wrote"] for side in moments["First different edit"]["sides"]]
+    page = client.get("/compare/1/2").text
+    assert "different edit</span>" in page
+    assert "They part here · First different edit" in page
+
+
+def test_moments_that_are_the_same_turns_are_one_row(store: Store, client: TestClient) -> None:
+    tell(store, 1, READ, EDIT)
+    tell(store, 2, READ, ("bash", {"command": "ls"}, 0))
+    moments = {one["name"]: one["same_as"] for one in client.get("/compare/1/2.json").json()["moments"]}
+    assert (None, "First difference", None) == tuple(
+        moments[name] for name in ("First difference", "They part", "First different edit")
+    )
+    # The heads of both columns and three rows: difference and parting, edits, green.
+    assert 5 == client.get("/compare/1/2").text.partition('class="moments"')[2].partition("</table>")[0].count("<tr>")
+
+
+def test_what_came_of_both_stands_above_the_turns(store: Store, client: TestClient) -> None:
+    diff = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-1\n+2\n" + "".join(f"+{n}\n" for n in range(2_000))
+    result = {"exit_code": 1, "seconds": 1.0, "fixed": [], "broke": [], "detail": "", "output": ""}
+    for attempt, failed, state in ((3, [], "green"), (4, [f"t::{n}" for n in range(6)], "red")):
+        with store.writing() as session:
+            session.get_one(AttemptRow, attempt).diff = diff
+        store.add(SuiteRow(attempt_id=attempt, passed=["t::ok"], failed=failed, missing=[], state=state, **result))
+    page = client.get("/compare/3/4")
+    assert "6 of 7 tests fail" in page.text
+    assert ("t::3</code>" in page.text, "t::4</code>" in page.text, "and 2 more" in page.text) == (True, False, True)
+    assert "the same to the letter, +2,001 \N{MINUS SIGN}1" in page.text
+    assert len(page.content) < 60_000
+
+
+@pytest.mark.parametrize("pair", [(3, 4), (4, 3)])
+def test_colours_and_differences_belong_to_arms_wherever_they_stand(
+    store: Store, client: TestClient, pair: tuple[int, int]
+) -> None:
+    tell(store, 3, EDIT, EDIT)
+    page, said = client.get("/compare/{}/{}".format(*pair)).text, client.get("/compare/{}/{}.json".format(*pair)).json()
+    assert {"better": "arm-t", "baseline": "arm-b"} == {one["arm"]: one["drawn"] for one in said["sides"]}
+    assert "better \N{MINUS SIGN} baseline" in page
+    assert '<td class="num">+2</td></tr>' in page
+
+
+def test_of_one_arm_twice_the_place_decides(client: TestClient) -> None:
+    said = client.get("/compare/3/3.json").json()
+    assert (["arm-t", "arm-b"], "B \N{MINUS SIGN} A") == (
+        [one["drawn"] for one in said["sides"]],
+        said["minus"]["name"],
+    )
+
+
+def test_blocks_lead_to_the_next_with_the_arms_where_they_are(store: Store, client: TestClient) -> None:
+    arm = [Filled(True), Filled(False), Filled(None, cause="provider")]
+    run = fill_run(store, {"s": {"better": arm, "baseline": arm}}, "baseline")
+    made = {(row.block, row.arm): row.id for row in run_record(store, run).attempts}  # type: ignore[union-attr] # just made
+    one, two, three = ([made[block, arm] for arm in ("baseline", "better")] for block in (1, 2, 3))
+    said = client.get(f"/compare/{two[0]}/{two[1]}.json").json()
+    assert (one, three) == (said["previous_block"], said["next_block"])
+    assert f'rel="next" href="/compare/{three[0]}/{three[1]}"' in client.get(f"/compare/{two[0]}/{two[1]}").text
+    across = client.get(f"/compare/{one[0]}/{two[1]}.json").json()
+    assert (None, None) == (across["previous_block"], across["next_block"])
+
+
+def test_a_turn_leads_to_itself_in_its_attempt(store: Store, client: TestClient) -> None:
+    tell(store, 1, READ, EDIT)
+    page = client.get("/compare/1/4").text
+    assert 'href="/attempts/1?turn=2#turn-2"' in page
+    assert 'id="turn-2"' in client.get("/attempts/1?turn=2").text
+
+
+def test_both_pages_say_alike_how_a_call_went(store: Store, client: TestClient) -> None:
+    tell(store, 1, ("bash", {"command": "sed -i s/a/b/ tests/t.py"}, 4))
+    decided = Decided(at=1.4, turn=1, call_id="c1", policy_id="P1", action="block", detail="held read-only")
+    store.add_events([EventRow(attempt_id=1, seq=10, kind="decided", turn=1, at=1.4, data=decided.model_dump_json())])
+    for page in ("/compare/1/4", "/attempts/1"):
+        assert "⊘ refused by P1, exit code 4</span>" in client.get(page).text
+        assert "✓ exit code" not in client.get(page).text
 
 
 def test_an_attempt_beside_itself_is_said_to_be_the_same(store: Store, client: TestClient) -> None:

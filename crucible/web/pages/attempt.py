@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from crucible.store.around import around
 from crucible.store.live import not_counted
 from crucible.store.queries import AttemptRecord
+from crucible.store.states import attempt_state, run_state
 from crucible.store.tables import ScoreRow, TestReportRow, ValidationRow
 from crucible.store.timeline import Turn, attempt_head, events_of_turns, tests_before, turn_line, where_said
 from crucible.web.changes import Diff, diff_lines, quoted_at
@@ -17,6 +19,8 @@ from crucible.web.turns import cut, turns_of
 TURNS_A_PAGE = 20
 MOST_BARS = 240
 """Turns that are drawn one by one; of more, as many together as make so many bars."""
+WIDEST_BARS = 24
+"""Of fewer turns each is drawn as wide as one of so many."""
 OUTPUT = 20_000
 _HEAD = (
     *(
@@ -62,10 +66,12 @@ def attempt_page(site: Site, ask: Ask) -> Data:
     change, reference = diff_lines(record.attempt.diff or ""), diff_lines(record.scenario.reference_text)
     return {
         "attempt": {name: getattr(record.attempt, name) for name in _HEAD},
+        **_around(site, record),
         "again": _again(site, record),
         "flags": [{"kind": f.kind, "turn": f.turn, "detail": f.detail} for f in record.flags],
         **_timeline(site, record, line, ask),
         "bars": bars(line),
+        "widest_bars": WIDEST_BARS,
         "change": change if record.attempt.diff is not None else None,
         "reference": reference,
         "files": [file.model_dump(exclude={"after", "attempt_id"}) for file in record.files],
@@ -73,6 +79,18 @@ def attempt_page(site: Site, ask: Ask) -> Data:
         "judge": record.judge,
         "scores": [_score(site, record, score, change) for score in record.scores],
         "total": record.total,
+    }
+
+
+def _around(site: Site, record: AttemptRecord) -> Data:
+    """How it stands, the run's attempts before and after it, and the other arms' of its block."""
+    near = around(site.store, record.attempt)
+    return {
+        "state": attempt_state(record.attempt.ending, run_state(near.status, near.owner)),
+        "drawn": "arm-b" if record.attempt.baseline else "arm-t",
+        "previous": near.before,
+        "next": near.after,
+        "beside": near.block,
     }
 
 
