@@ -9,12 +9,13 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from crucible.store.queries import runs
+from crucible.store.states import run_state
 from crucible.store.writes import Store
 
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """One run."""
+    """One run. `status` is what was stored; `state` is `unfinished` where it says running and nobody makes the run any more."""
 
     run: int
     started: str
@@ -28,6 +29,7 @@ class RunLine:
     kind: str = "comparison"
     suite: str | None = None
     sequential: bool = False
+    state: str = ""
 
 
 def run_lines(store: Store) -> list[RunLine]:
@@ -36,6 +38,7 @@ def run_lines(store: Store) -> list[RunLine]:
         RunLine(
             *(r.id or 0, r.created_at, r.status, tuple(names), counted, planned),
             *(r.rehearsal, r.judge, r.sandbox, r.kind, r.suite, r.sequential),
+            state=run_state(r.status, r.owner),
         )
         for r, names, planned, counted in runs(store)
     ]
@@ -49,7 +52,7 @@ def run_table(lines: Sequence[RunLine]) -> Table:
     for line in lines:
         counted = f"{line.counted} of {'at most ' * line.sequential}{line.planned}"
         table.add_row(
-            str(line.run), line.started, line.status, ", ".join(line.scenarios), counted, line.judge, _kind(line)
+            str(line.run), line.started, line.state, ", ".join(line.scenarios), counted, line.judge, _kind(line)
         )
     return table
 

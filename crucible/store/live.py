@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import func
+from sqlalchemy import case, func
 from sqlalchemy.orm import aliased
 from sqlmodel import col, select
 
 from crucible.store.pages import columns_of
-from crucible.store.tables import AttemptRow, EventRow, RunRow, TotalRow
+from crucible.store.tables import AttemptRow, EventRow, JudgementRow, RunRow, TotalRow
 from crucible.store.writes import Store
 
 
@@ -56,6 +56,28 @@ def run_pace(store: Store, run_id: int) -> Pace:
         query = columns_of(func.count(), func.avg(took), func.avg(AttemptRow.cost_usd))
         found = session.execute(query.where(AttemptRow.run_id == run_id, col(AttemptRow.counted).is_(True))).one()
         return Pace(*found)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSpend:
+    """What judging a run took: replies of model judges, all versions and retries included, and US dollars as far as known.
+
+    `unpriced` are replies of no known cost; those of a scripted judge cost nothing and are not among them.
+    """
+
+    replies: int
+    cost_usd: float | None
+    unpriced: int
+
+
+def judge_spend(store: Store, run_id: int) -> JudgeSpend:
+    """It is no part of what the attempts cost."""
+    cost, scripted = col(JudgementRow.usage)["cost_usd"].as_float(), col(JudgementRow.usage)["scripted"].as_boolean()
+    unpriced = case((cost.is_(None) & scripted.is_(False), 1), else_=0)
+    mine = select(AttemptRow.id).where(AttemptRow.run_id == run_id)
+    with store.reading() as session:
+        query = columns_of(func.count(), func.sum(cost), func.coalesce(func.sum(unpriced), 0))
+        return JudgeSpend(*session.execute(query.where(col(JudgementRow.attempt_id).in_(mine))).one())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""One run as it goes: blocks filling in, what it has cost, when it will be done. It says nothing about the arms.
+"""One run as it goes: blocks filling in, what it has cost, when it will be done. What came of the arms is said at the end.
 
 The stream tells a browser when to look again. It asks the store once a second with one query, and ends with the run.
 """
@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from datetime import datetime
 from typing import Any
 
 from crucible.report.arms import line
 from crucible.report.terminal import REHEARSAL
-from crucible.store.live import Pace, run_pace, run_pulse, running
-from crucible.store.measures import RunMeasures, Slot, run_measures
+from crucible.store.live import Pace, judge_spend, run_pace, run_pulse, running
+from crucible.store.measures import Measured, RunMeasures, run_measures
 from crucible.store.pages import RunListed, one_run
+from crucible.store.states import RUNNING, UNFINISHED, attempt_state, run_state
 from crucible.store.tables import RunRow
-from crucible.web.pages.comparison import no_run
-from crucible.web.pages.runs import is_left, run_row
-from crucible.web.pictures import MOST_BLOCKS, cell
-from crucible.web.site import Ask, Data, Site
+from crucible.web.pages.runs import run_row
+from crucible.web.pictures import grid
+from crucible.web.run_arms import set_apart
+from crucible.web.site import Ask, Data, Site, no_run
 
 SECONDS_BETWEEN = 1.0
 KEEP_ALIVE_EVERY = 15
@@ -34,22 +36,31 @@ def run_page(site: Site, ask: Ask) -> Data:
     if found is None or measures is None:
         raise no_run(run_id)
     listed, row = found
-    left = is_left(row.status, row.owner)
     return {
         "run": run_row(listed),
         "declared": _declared(row),
-        "live": row.status == "running" and not left,
-        "left": left,
+        "live": listed.state == RUNNING,
+        "left": listed.state == UNFINISHED,
         "rehearsal": REHEARSAL if row.rehearsal else None,
+        "seconds": _seconds(listed),
+        "judging": judge_spend(site.store, run_id),
+        "apart": set_apart(measures),
         "estimate": _estimate(listed, row, run_pace(site.store, run_id)),
         "running": running(site.store, run_id),
-        "blocks": _blocks(measures),
+        "blocks": _blocks(measures, attempt_state(None, listed.state)),
     }
 
 
 def _declared(row: RunRow) -> Data:
     names = ("primary_metric", "margin", "blocks", "seed", "parallel", "judge", "judge_samples", "max_cost_usd")
     return {name: getattr(row, name) for name in (*names, "version", "tools", "without_extra_tools")}
+
+
+def _seconds(run: RunListed) -> float | None:
+    """From its first start to its end; None while it has none."""
+    if run.ended is None:
+        return None
+    return (datetime.fromisoformat(run.ended) - datetime.fromisoformat(run.started)).total_seconds()
 
 
 def _estimate(run: RunListed, row: RunRow, pace: Pace) -> Data:
@@ -65,28 +76,36 @@ def _estimate(run: RunListed, row: RunRow, pace: Pace) -> Data:
     }
 
 
-def _blocks(measures: RunMeasures) -> list[Data]:
-    standing = measures.standing()
+def _blocks(measures: RunMeasures, going: str) -> list[Data]:
+    standing, lost = measures.standing(), _made_again(measures)
     found = []
     for digest in measures.hashes:
         plan = [slot for slot in measures.plan if slot.scenario_hash == digest]
         arms = list(dict.fromkeys(slot.arm for slot in sorted(plan, key=lambda slot: slot.baseline)))
-        by_block: dict[int, dict[str, Slot]] = {}
-        for slot in plan:
-            by_block.setdefault(slot.block, {})[slot.arm] = slot
-        shown = [
-            {
-                "block": block,
-                "both": None,
-                "cells": [
-                    cell(arm, line(of[arm], standing.get((digest, arm, block))) if arm in of else None) for arm in arms
-                ],
-            }
-            for block, of in sorted(by_block.items())[:MOST_BLOCKS]
-        ]
-        more = max(0, len(by_block) - MOST_BLOCKS)
-        found.append({"scenario": measures.scenarios[digest].name, "arms": arms, "blocks": shown, "more": more})
+        lines = [line(slot, standing.get((digest, slot.arm, slot.block)), going) for slot in plan]
+        drawn = grid(measures.scenarios[digest].name, arms, lines)
+        for block in drawn["blocks"]:
+            block["again"] = lost.get((digest, block["block"]))
+        found.append(drawn)
     return found
+
+
+def _made_again(measures: RunMeasures) -> dict[tuple[str, int], Data]:
+    """Attempts that do not count and were made again, by scenario and block, and where to read of them."""
+    standing = {attempt.id for attempt in measures.standing().values()}
+    found: dict[tuple[str, int], list[Measured]] = {}
+    for one in measures.attempts:
+        if one.id not in standing:
+            found.setdefault((one.scenario_hash, one.block), []).append(one)
+    return {block: _again(measures.run.id, lost) for block, lost in found.items()}
+
+
+def _again(run_id: int | None, lost: list[Measured]) -> Data:
+    return {
+        "attempts": [one.id for one in lost],
+        "says": "; ".join(f"{one.arm}: not counted ({one.cause}) and made again" for one in lost),
+        "href": f"/attempts/{lost[0].id}" if len(lost) == 1 else f"/runs/{run_id}/comparison#lost",
+    }
 
 
 async def pulses(site: Site, run_id: int, gone: Callable[[], Any]) -> AsyncIterator[str]:
@@ -108,4 +127,4 @@ async def pulses(site: Site, run_id: int, gone: Callable[[], Any]) -> AsyncItera
 def _pulse(site: Site, run_id: int) -> tuple[Any, ...] | None:
     """None when the run is over, or nobody makes it any more, or there is none."""
     found = run_pulse(site.store, run_id)
-    return None if found is None or found.status != "running" or is_left(found.status, found.owner) else found.counts
+    return None if found is None or run_state(found.status, found.owner) != RUNNING else found.counts

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import socket
 from dataclasses import asdict
 
 from crucible.store.pages import RunListed, list_runs
-from crucible.store.writes import is_alive, this_process
+from crucible.store.run_search import attempt_like
+from crucible.store.states import RUNNING, UNFINISHED, is_elsewhere
 from crucible.web.site import Ask, Data, Site
 
 RUNS_A_PAGE = 25
@@ -15,7 +15,7 @@ LONGEST_SEARCH = 80
 
 
 def runs_page(site: Site, ask: Ask) -> Data:
-    """`?q=` part of a scenario's name or a run's number, `?show=` one of SHOWN, `?page=N`."""
+    """`?q=` part of a scenario's or an arm's name, `run 7`, `7` or `#5` for an attempt, `?show=` one of SHOWN, `?page=N`."""
     show, text = ask.choice("show", SHOWN), ask.query.get("q", "").strip()[:LONGEST_SEARCH]
     rehearsals = None if show == "all" else show == "rehearsals"
     page = ask.count("page", 1, 10**9)
@@ -27,6 +27,7 @@ def runs_page(site: Site, ask: Ask) -> Data:
         return runs_page(site, Ask(ask.params, {**ask.query, "page": str(pages)}))
     return {
         "runs": [run_row(run) for run in found],
+        "attempt": attempt_like(site.store, text),
         "total": total,
         "q": text,
         "show": show,
@@ -41,12 +42,8 @@ def run_row(run: RunListed) -> Data:
     return {
         **asdict(run),
         "share": done / run.planned if run.planned else None,
-        "over": run.status != "running",
-        "left": is_left(run.status, run.owner),
+        "state": run.state,
+        "over": run.status != RUNNING,
+        "left": run.state == UNFINISHED,
+        "elsewhere": run.state == RUNNING and is_elsewhere(run.owner),
     }
-
-
-def is_left(status: str, owner: str | None) -> bool:
-    """Whether the process that was making the run is gone. What runs on another machine is believed to run."""
-    here = owner in (None, this_process()) or (owner or "").rpartition(":")[0] != socket.gethostname()
-    return status == "running" and not here and not is_alive(owner)

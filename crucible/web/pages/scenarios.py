@@ -8,11 +8,13 @@ from typing import Any
 
 from crucible.errors import CrucibleError, ScenarioError, nearest
 from crucible.report.scenarios import ScenarioLine, failure_lines, scenario_lines
+from crucible.report.set_up import prompt_diff, prompt_sent, set_up
 from crucible.scenario.catalog import list_scenarios
 from crucible.scenario.load import LoadedScenario, parse_stored
 from crucible.scenario.schema import Scenario
 from crucible.store.pages import list_runs
 from crucible.store.versions import Version, versions
+from crucible.web.changes import diff_lines
 from crucible.web.pages.runs import run_row
 from crucible.web.site import Ask, Data, NotFound, Site
 
@@ -103,11 +105,13 @@ def scenario_page(site: Site, ask: Ask) -> Data:
     page = ask.count("page", 1, 10**9)
     runs, total = list_runs(site.store, scenario=name, offset=(page - 1) * RUNS_A_PAGE, limit=RUNS_A_PAGE)
     text = loaded.text if isinstance(loaded, LoadedScenario) else None
+    scenario = _scenario(loaded, mine)
     return {
         "name": name,
         "line": line,
         "state": state_of(line, mine, text) if line else "no file",
-        "scenario": _scenario(loaded, mine),
+        "scenario": scenario,
+        "arms": None if scenario is None else arms_of(scenario),
         "versions": [{k: v for k, v in asdict(version).items() if k != "text"} for version in mine],
         "runs": [run_row(run) for run in runs],
         "total": total,
@@ -117,7 +121,7 @@ def scenario_page(site: Site, ask: Ask) -> Data:
 
 
 def _nothing(name: str) -> Data:
-    return {"name": name, "scenario": None, "versions": [], "runs": [], "total": 0, "page": 1, "pages": 1}
+    return {"name": name, "scenario": None, "arms": None, "versions": [], "runs": [], "total": 0, "page": 1, "pages": 1}
 
 
 def _scenario(loaded: LoadedScenario | ScenarioError | None, mine: list[Version]) -> Scenario | None:
@@ -128,3 +132,23 @@ def _scenario(loaded: LoadedScenario | ScenarioError | None, mine: list[Version]
         return parse_stored(mine[0].text) if mine else None
     except (CrucibleError, ValueError):
         return None
+
+
+def arms_of(scenario: Scenario) -> Data:
+    """How both arms are set up, what differs, and their prompts as they are sent, treatment first."""
+    both, diff = (scenario.treatment, scenario.baseline), prompt_diff(scenario)
+    return {
+        "parts": set_up(*both),
+        "prompts": [
+            {
+                "arm": arm.id,
+                "baseline": arm is scenario.baseline,
+                "own": arm.system_prompt is not None,
+                "loop": arm.agent is None,
+                "json": arm.tool_protocol == "json",
+                "sent": prompt_sent(arm, scenario.budget),
+            }
+            for arm in both
+        ],
+        "diff": None if diff is None else diff_lines(diff),
+    }
