@@ -8,6 +8,7 @@ import typer
 
 from crucible.cli.console import note
 from crucible.cli.context import Context
+from crucible.cli.numbers import SeedNumber
 from crucible.cli.running import complete_scenario, dry_run, models_of, show_result, watched
 from crucible.cli.tools import tools_of
 
@@ -24,9 +25,7 @@ def aa_command(
     blocks: Annotated[
         int | None, typer.Option(min=1, help="Attempts per half; default: what the scenario says.")
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the order inside blocks; default: drawn and stored.")
-    ] = None,
+    seed: SeedNumber = None,
     model: Annotated[list[str] | None, typer.Option(metavar="ARM=MODEL", help="Another model for the arm.")] = None,
     parallel: Annotated[int | None, typer.Option(min=1, max=64, help="Attempts at a time.")] = None,
     max_cost: Annotated[

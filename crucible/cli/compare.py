@@ -8,6 +8,7 @@ import typer
 
 from crucible.cli.console import console, print_json
 from crucible.cli.context import Context
+from crucible.cli.numbers import RunNumber, storable
 from crucible.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -22,9 +23,10 @@ def register(app: typer.Typer) -> None:
 
 def compare_command(
     context: typer.Context,
-    run: Annotated[int, typer.Argument(metavar="RUN", help="Number of the run.")],
+    run: RunNumber,
     other: Annotated[
-        int | None, typer.Argument(metavar="[RUN2]", help="A later run to hold against it, arm by arm.")
+        int | None,
+        typer.Argument(metavar="[RUN2]", callback=storable, help="A later run to hold against it, arm by arm."),
     ] = None,
     details: Annotated[
         bool, typer.Option("--details", help="List every attempt, and every number behind the verdict.")

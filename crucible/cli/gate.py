@@ -8,6 +8,7 @@ import typer
 
 from crucible.cli.console import print_json
 from crucible.cli.context import Context
+from crucible.cli.numbers import RunNumber
 
 
 def register(app: typer.Typer) -> None:
@@ -17,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 def gate_command(
     context: typer.Context,
-    run: Annotated[int, typer.Argument(metavar="RUN", help="Number of the run.")],
+    run: RunNumber,
     no_worse_than: Annotated[
         float | None, typer.Option(metavar="POINTS", help="Holds if the treatment loses at most so many points.")
     ] = None,

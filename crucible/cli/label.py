@@ -10,13 +10,17 @@ import typer
 
 from crucible.cli.console import note, print_json
 from crucible.cli.context import Context
+from crucible.cli.numbers import storable
 from crucible.errors import ExitCode, UsageError, nearest
 
 if TYPE_CHECKING:
     from crucible.store.labels import JudgedScore
     from crucible.store.writes import Store
 
-RunOption = Annotated[int | None, typer.Option("--run", metavar="RUN", help="Only this run; default: all real ones.")]
+RunOption = Annotated[
+    int | None,
+    typer.Option("--run", metavar="RUN", callback=storable, help="Only this run; default: all real ones."),
+]
 
 
 def register(app: typer.Typer) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from crucible.cli.console import note
 from crucible.cli.context import Context
+from crucible.cli.numbers import RunNumber
 from crucible.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 def report_command(
     context: typer.Context,
-    run: Annotated[int, typer.Argument(metavar="RUN", help="Number of the run.")],
+    run: RunNumber,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="One page that needs nothing beside it.")] = None,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="For a comment on a pull request.")] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="JUnit XML, for a CI server.")] = None,
@@ -41,18 +42,18 @@ def report_command(
         raise UsageError("only one of them can go to stdout", hint="name files for the others")
     chosen: Context = context.obj
     with chosen.open_store(chosen.settings(), must_exist=True) as store:
-        found = _read(chosen, store, run)
+        found = _read(chosen, store, run, detailed="json" in asked)
         made = {kind: _MAKERS[kind](store, found) for kind in asked}
     for kind, file in asked.items():
         _write(made[kind], file)
     return int(ExitCode.DONE)
 
 
-def _read(chosen: Context, store: Store, run: int) -> Overall:
+def _read(chosen: Context, store: Store, run: int, *, detailed: bool) -> Overall:
     from crucible.report.costs import prices_of
     from crucible.report.overall import overall
 
-    found = overall(store, run, prices_of(chosen.settings()), detailed=True)
+    found = overall(store, run, prices_of(chosen.settings()), detailed=detailed)
     if found is None:
         raise UsageError(f"there is no run {run} in this store", hint="crucible runs")
     return found
@@ -65,16 +66,18 @@ def _html(store: Store, run: Overall) -> str:
 
 
 def _markdown(store: Store, run: Overall) -> str:
+    from crucible.report.files.about import about
     from crucible.report.files.markdown import markdown
     from crucible.report.terminal import beside
 
-    return markdown(run, beside(store, run))
+    return markdown(run, beside(store, run), about(store, run.run_id))
 
 
-def _junit(_store: Store, run: Overall) -> str:
+def _junit(store: Store, run: Overall) -> str:
+    from crucible.report.files.about import about
     from crucible.report.files.junit import junit
 
-    return junit(run)
+    return junit(run, about(store, run.run_id))
 
 
 def _json(store: Store, run: Overall) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from crucible.cli.console import console, note, print_json
 from crucible.cli.context import Context
+from crucible.cli.numbers import LARGEST, RunNumber
 from crucible.cli.running import show_comparisons
 from crucible.errors import ExitCode, UsageError, nearest
 
@@ -87,7 +88,7 @@ def show_command(
     """Show one attempt: timeline, change beside the reference, tests, scores with evidence. `run:N` shows a comparison."""
     chosen: Context = context.obj
     kind, _, number = attempt.rpartition(":")
-    if kind not in ("", "run") or not number.isdigit():
+    if kind not in ("", "run") or not (number.isascii() and number.isdigit()) or int(number[:20]) > LARGEST:
         raise UsageError(f"{attempt!r} is neither an attempt number nor run:N", hint="crucible runs")
     settings = chosen.settings()
     with chosen.open_store(settings, must_exist=True) as store:
@@ -115,7 +116,7 @@ def _show_attempt(store: object, number: int, full: bool, as_json: bool) -> int:
 
 def rejudge_command(
     context: typer.Context,
-    run: Annotated[int, typer.Argument(metavar="RUN", help="Number of the run.")],
+    run: RunNumber,
     judge: Annotated[str, typer.Option(metavar="MODEL", help="Judge model, or `facts`.")],
     judge_samples: Annotated[int, typer.Option(min=1, max=15, help="Replies per dimension.")] = 1,
 ) -> int:

@@ -8,6 +8,7 @@ import typer
 
 from crucible.cli.console import note
 from crucible.cli.context import Context
+from crucible.cli.numbers import SeedNumber, storable
 from crucible.cli.running import complete_scenario, dry_run, models_of, show_result, watched
 from crucible.cli.tools import tools_of
 from crucible.errors import UsageError
@@ -39,9 +40,7 @@ def run_command(
     blocks: Annotated[
         int | None, typer.Option(min=1, help="Attempts per arm; default: what the scenario says.")
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the order inside blocks; default: drawn and stored.")
-    ] = None,
+    seed: SeedNumber = None,
     arm: Annotated[str | None, typer.Option(help="Run only this arm.")] = None,
     model: Annotated[list[str] | None, typer.Option(metavar="ARM=MODEL", help="Another model for an arm.")] = None,
     parallel: Annotated[int | None, typer.Option(min=1, max=64, help="Attempts at a time.")] = None,
@@ -82,7 +81,9 @@ def run_command(
     only_price: Annotated[
         bool, typer.Option("--dry-run", help="Check everything and price the run; make nothing.")
     ] = False,
-    resume: Annotated[int | None, typer.Option(metavar="RUN", help="Go on with a stored run.")] = None,
+    resume: Annotated[
+        int | None, typer.Option(metavar="RUN", callback=storable, help="Go on with a stored run.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> int:
     """Make attempts of both arms of scenarios, store them, judge them, and print the comparison.

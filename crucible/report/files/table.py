@@ -29,4 +29,6 @@ def table(run: Overall) -> str:
 def _cell(value: object) -> object:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.12g}"  # a sum of prices is no longer in its last digits
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
