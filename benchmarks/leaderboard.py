@@ -1,18 +1,28 @@
-"""The leaderboard query over stores of 1,000, 10,000 and 100,000 attempts, each judged once."""
+"""The leaderboard over stores of 1,000, 10,000 and 100,000 attempts, each judged once: the query, and the pages it makes.
+
+The first page is timed apart: what it alone has to load, `crucible ui` loads while it starts to listen.
+"""
 
 from __future__ import annotations
 
 import statistics
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
+from starlette.testclient import TestClient
+
+from crucible.settings import Settings
 from crucible.store.standings import leaderboard
 from crucible.store.tables import AttemptRow, JudgeRow, RunRow, ScenarioRow, TotalRow
 from crucible.store.writes import Store, now
+from crucible.web.app import make_app
 
 RUNS = 5
+PAGES = ("/", "/?scenario=s3", "/?sort=cost&dir=down", "/?page=2", "/?view=overall", "/index.json")
 
 
 def fill(store: Store, attempts: int) -> None:
@@ -55,20 +65,39 @@ def total(n: int) -> dict[str, object]:
 
 
 def main() -> None:
-    """Print medians and growth."""
+    """Print medians: of the query with its growth, of the pages as multiples of the query."""
     sizes = [int(size) for size in sys.argv[1:]] or [1_000, 10_000, 100_000]
     first = None
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "bench.db") as store:
             fill(store, size)
-            times = []
-            for _ in range(RUNS):
-                began = perf_counter()
-                lines = leaderboard(store)
-                times.append(perf_counter() - began)
-            median = statistics.median(times)
-            first = first or median
-            print(f"{size:>8,} attempts: {median * 1000:8.1f} ms for {len(lines)} lines  {median / first:6.1f}x")
+            lines = len(leaderboard(store))
+            query = median_of(partial(leaderboard, store))
+            first = first or query
+            print(f"{size:>8,} attempts: {query * 1000:8.1f} ms for {lines} lines  {query / first:6.1f}x")
+            client = TestClient(make_app(store, Path(folder), Settings()), base_url="http://127.0.0.1")
+            print_pages(client, query)
+
+
+def print_pages(client: TestClient, query: float) -> None:
+    """The first page, then each of them warm."""
+    began = perf_counter()
+    client.get("/")
+    print(f"         {'the first page':22} {(perf_counter() - began) * 1000:8.1f} ms")
+    for path in PAGES:
+        assert client.get(path).status_code == 200, path
+        page = median_of(partial(client.get, path))
+        print(f"         {path:22} {page * 1000:8.1f} ms  {page / query:6.1f}x the query")
+
+
+def median_of(work: Callable[[], object]) -> float:
+    """Seconds."""
+    times = []
+    for _ in range(RUNS):
+        began = perf_counter()
+        work()
+        times.append(perf_counter() - began)
+    return statistics.median(times)
 
 
 if __name__ == "__main__":

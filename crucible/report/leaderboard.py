@@ -20,8 +20,8 @@ LEGEND = (
     "other arm is at least as good and as cheap, by the values as they stand. Exploratory: nothing was declared beforehand."
 )
 WHY_LEFT_OUT = (
-    "Such a run ends because of what it has seen, so its rates lean to the extremes; crucible compare has its verdict, which "
-    "accounts for that."
+    "Such a run ends because of what was seen, so its rates lean to the extremes. crucible compare has the verdict of a run "
+    "that may stop early, which accounts for that; crucible run --resume finishes one that is not over."
 )
 
 
@@ -108,10 +108,16 @@ def _not_in(ranked: Sequence[Ranked]) -> list[Text]:
 
 
 def _left_out(counts: Iterable[tuple[str, int]]) -> list[Text]:
+    said = left_out_text(counts)
+    return [Text(said)] if said else []
+
+
+def left_out_text(counts: Iterable[tuple[str, int]]) -> str | None:
+    """What the table leaves out, of (arm, number of its attempts); None when that is nothing."""
     said = [f"{count} of {arm}" for arm, count in counts if count]
     if not said:
-        return []
-    return [Text(f"Left out: attempts of runs that may stop early ({', '.join(said)}). {WHY_LEFT_OUT}")]
+        return None
+    return f"Left out: attempts of runs that may stop early or are not over ({', '.join(said)}). {WHY_LEFT_OUT}"
 
 
 def _success(cost: float | None, passed: float) -> str:

@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from crucible.stats.across import mean_rate
-from crucible.stats.exact import BOSCHLOO_UP_TO, two_arms
+from crucible.stats.exact import two_arms
 from crucible.stats.interval import Interval
 from crucible.stats.multiplicity import holm
 from crucible.stats.one_sample import wilson
@@ -153,18 +153,7 @@ def _scenario(lines: list[LeaderboardLine]) -> list[Ranked]:
 
 
 def _pair(lines: Sequence[LeaderboardLine]) -> Callable[[int, int], float]:
-    return lambda i, j: _p_value(lines[i].passed, lines[i].counted, lines[j].passed, lines[j].counted)
-
-
-def _p_value(k_a: int, n_a: int, k_b: int, n_b: int) -> float:
-    """Boschloo's test; where its enumeration ends, the mid-p test from the hypergeometric tails, at any size."""
-    if max(n_a, n_b) <= BOSCHLOO_UP_TO:
-        return two_arms(k_a, n_a, k_b, n_b)[0]
-    from scipy.stats import hypergeom
-
-    dealt = hypergeom(n_a + n_b, k_a + k_b, n_a)
-    half = dealt.pmf(k_a) / 2
-    return min(1.0, 2 * float(min(dealt.sf(k_a) + half, dealt.cdf(k_a) - half)))
+    return lambda i, j: two_arms(lines[i].passed, lines[i].counted, lines[j].passed, lines[j].counted)[0]
 
 
 def _rate(line: LeaderboardLine) -> float:
@@ -172,9 +161,7 @@ def _rate(line: LeaderboardLine) -> float:
 
 
 def _interval(line: LeaderboardLine) -> tuple[float, float] | None:
-    if not line.counted:
-        return None
-    return _limits(wilson(line.passed, line.counted))
+    return _limits(wilson(line.passed, line.counted)) if line.counted else None
 
 
 def _limits(interval: Interval) -> tuple[float, float]:
@@ -235,7 +222,7 @@ def _across(arms: list[list[LeaderboardLine]]) -> list[Across]:
 
 def _p_over_scenarios(one: Sequence[LeaderboardLine], other: Sequence[LeaderboardLine]) -> float:
     strata = [(a.passed, a.counted, b.passed, b.counted) for a, b in zip(one, other, strict=True)]
-    return _p_value(*strata[0]) if len(strata) == 1 else stratified_passes(strata).p_value
+    return two_arms(*strata[0])[0] if len(strata) == 1 else stratified_passes(strata).p_value
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

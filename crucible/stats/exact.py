@@ -24,6 +24,9 @@ Alternative = Literal["two-sided", "greater", "less"]
 BOSCHLOO_UP_TO = 400
 """Attempts per arm: a tenth of a second there. Not fewer, since mid-p raises up to 5.7 % false alarms at 5 %."""
 
+NEGLIGIBLE = 1e-17
+"""A table this much less likely than all nearer ones together ends their sum."""
+
 
 def two_arms(k_a: int, n_a: int, k_b: int, n_b: int, alternative: Alternative = "two-sided") -> tuple[float, str]:
     """The default test of two pass rates: its p-value and the name to print beside it."""
@@ -132,8 +135,20 @@ def _fisher_greater(k_a: int, n_a: int, k_b: int, n_b: int) -> float:
 
 
 def _mid_p_greater(k_a: int, n_a: int, k_b: int, n_b: int) -> float:
-    here = _ways(n_a, n_b, k_a + k_b, k_a) / comb(n_a + n_b, k_a + k_b)
-    return _fisher_greater(k_a, n_a, k_b, n_b) - here / 2
+    more, fewer = _beyond(k_a, n_a, k_b, n_b), _beyond(k_b, n_b, k_a, n_a)
+    smaller = (0.5 + min(more, fewer)) / (1 + more + fewer)
+    return smaller if more <= fewer else 1 - smaller
+
+
+def _beyond(k_a: int, n_a: int, k_b: int, n_b: int) -> float:
+    """How often A has more of these passes for every once that it has as many: from the ratios of neighbouring tables,
+    which stay in the range of floats at any size."""
+    found, table = 0.0, 1.0
+    while k_a < n_a and k_b > 0 and table > found * NEGLIGIBLE:
+        table *= (n_a - k_a) * k_b / ((k_a + 1) * (n_b - k_b + 1))
+        found += table
+        k_a, k_b = k_a + 1, k_b - 1
+    return found
 
 
 def _fisher_like_this(k_a: int, n_a: int, k_b: int, n_b: int, share: float) -> float:

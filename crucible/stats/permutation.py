@@ -12,12 +12,13 @@ therefore valid at any number of draws. Source: Fisher 1935; Phipson and Smyth 2
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from math import ceil, lcm, log10
 from typing import TYPE_CHECKING
 
 from crucible.stats import _checks
-from crucible.stats.distribution import Distribution, either, scaled, sum_of_subset, tails_of_sum
+from crucible.stats.distribution import MOST_ITEMS, Distribution, either, scaled, sum_of_subset, tails_of_sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,34 +61,25 @@ def permutation(a: Sequence[float], b: Sequence[float], *, draws: int | None = N
 
 def stratified_permutation(strata: Sequence[Stratum], *, draws: int | None = None, seed: int = 0) -> Permutation:
     """Several scenarios, each as (scores of A, scores of B) with at least one of each, of any lengths."""
-    checked = [_stratum(place, a, b) for place, (a, b) in enumerate(strata)]
-    if not checked:
-        raise ValueError("a permutation test needs at least one scenario")
-    draws = _draws(draws, checked)
-    difference = sum(sum(a) / len(a) - sum(b) / len(b) for a, b in checked) / len(checked)
-    found = _exact_tails(checked)
-    exact = found is not None
-    greater, less = found if found is not None else _drawn_tails(checked, draws, seed)
-    return Permutation(difference, min(1.0, 2 * min(greater, less)), greater, less, 0 if exact else draws)
+    return _tested([_stratum(place, a, b) for place, (a, b) in enumerate(strata)], draws, seed)
 
 
 def stratified_passes(
     strata: Sequence[tuple[int, int, int, int]], *, draws: int | None = None, seed: int = 0
 ) -> Permutation:
     """Several scenarios, each as passes and attempts of A, passes and attempts of B: (k_a, n_a, k_b, n_b)."""
-    scores = []
+    scores: list[Stratum] = []
     for stratum in strata:
         (k_a, n_a), (k_b, n_b) = _checks.counts(*stratum[:2], "_a"), _checks.counts(*stratum[2:], "_b")
         scores.append(([1] * k_a + [0] * (n_a - k_a), [1] * k_b + [0] * (n_b - k_b)))
-    return stratified_permutation(scores, draws=draws, seed=seed)
+    return _tested(scores, draws, seed)
 
 
 def rank_sum(a: Sequence[float], b: Sequence[float], *, draws: int | None = None, seed: int = 0) -> Permutation:
     """One scenario, by ranks (ties share theirs): the exact Wilcoxon-Mann-Whitney test. The difference is of mean ranks."""
-    from scipy.stats import rankdata
-
     a, b = _stratum(0, a, b)
-    ranks = rankdata([*a, *b]).tolist()
+    ordered = sorted([*a, *b])
+    ranks = [(bisect_left(ordered, score) + 1 + bisect_right(ordered, score)) / 2 for score in (*a, *b)]
     return permutation(ranks[: len(a)], ranks[len(a) :], draws=draws, seed=seed)
 
 
@@ -107,6 +99,18 @@ def sign_flip(differences: Sequence[float], *, draws: int = MOST_DRAWS, seed: in
     return _drawn_signs(values, _checks.whole("draws", draws, 1), seed)
 
 
+def _tested(strata: Sequence[Stratum], draws: int | None, seed: int) -> Permutation:
+    """The test of scores that have been checked."""
+    if not strata:
+        raise ValueError("a permutation test needs at least one scenario")
+    draws = _draws(draws, strata)
+    difference = sum(sum(a) / len(a) - sum(b) / len(b) for a, b in strata) / len(strata)
+    found = _exact_tails(strata)
+    exact = found is not None
+    greater, less = found if found is not None else _drawn_tails(strata, draws, seed)
+    return Permutation(difference, min(1.0, 2 * min(greater, less)), greater, less, 0 if exact else draws)
+
+
 def _stratum(place: int, a: Sequence[float], b: Sequence[float]) -> tuple[list[float], list[float]]:
     where = f"in scenario {place}"
     return _checks.numbers(f"scores of A {where}", a), _checks.numbers(f"scores of B {where}", b)
@@ -118,12 +122,14 @@ def _draws(draws: int | None, strata: Sequence[Stratum]) -> int:
     return min(MOST_DRAWS, max(FEWEST_DRAWS, MOST_DEALT // sum(len(a) + len(b) for a, b in strata)))
 
 
-def _exact_tails(strata: Sequence[tuple[list[float], list[float]]]) -> tuple[float, float] | None:
+def _exact_tails(strata: Sequence[Stratum]) -> tuple[float, float] | None:
     """Both tails by counting every deal, or None when they are too many.
 
     Everything in whole numbers: scores in units of their last digit, differences of means times a common multiple of the
     numbers of attempts. Rounding a score moves a sum by half a unit at most, hence the slack.
     """
+    if max(len(a) + len(b) for a, b in strata) > MOST_ITEMS:
+        return None
     common = lcm(*(len(scores) for stratum in strata for scores in stratum))
     unit, whole = _unit([score for stratum in strata for scores in stratum for score in scores])
     units = [([round(score / unit) for score in a], [round(score / unit) for score in b]) for a, b in strata]
@@ -150,7 +156,7 @@ def _difference_of_means(a: list[int], b: list[int], common: int) -> Distributio
     return None if subset is None else scaled(subset, per_a + per_b, -per_b * (sum(a) + sum(b)))
 
 
-def _drawn_tails(strata: Sequence[tuple[list[float], list[float]]], draws: int, seed: int) -> tuple[float, float]:
+def _drawn_tails(strata: Sequence[Stratum], draws: int, seed: int) -> tuple[float, float]:
     import numpy as np
 
     random = np.random.default_rng(seed)

@@ -23,9 +23,10 @@ class LeaderboardLine:
     `scored` and `mean_total` are of one judge version, `judge_id`, the same for all arms of a scenario: the one that judged
     most of their attempts, of equals the newest. `other_judges` is the number of versions that are left out.
 
-    `left_out` are attempts of runs that may stop early; they are in none of the other numbers. Such a run ends, or goes on,
-    because of what was seen, so that its attempts are no sample of a size fixed beforehand, as these rates, intervals and
-    tests need. `crucible compare` has its verdict, which accounts for that.
+    `left_out` are attempts of runs that may stop early, and of runs that are not over: still being made, interrupted, or
+    stopped; they are in none of the other numbers. Such a run ends, or goes on, because of what was seen, so that its
+    attempts are no sample of a size fixed beforehand, as these rates, intervals and tests need. `crucible compare` has the
+    verdict of the former, which accounts for that.
     """
 
     scenario: str
@@ -59,32 +60,31 @@ class LeaderboardLine:
 
 
 _KEY = "scenario, scenario_hash, arm, model, setup"
-# An attempt's id is in every index, so these keep the scans on the covering ones.
-_OF_RUNS = "SELECT id FROM attempt WHERE run_id IN (SELECT id FROM run WHERE {which})"
-_UNRANKED = _OF_RUNS.format(which="kind <> 'comparison' OR sequential")
-_MAY_STOP = _OF_RUNS.format(which="kind = 'comparison' AND sequential")
+_OPEN = "(sequential OR status NOT IN ('done', 'incomplete'))"
+"""Runs whose size was not fixed beforehand, or that did not reach it. An incomplete one did, and lost attempts to others."""
+_RANKED = f"counted AND NOT {_OPEN}"
+# Both read a covering index from end to end, in the order of the groups, and no table but that of the runs.
 _ATTEMPTS = text(f"""
 SELECT {_KEY},
-       SUM(CASE WHEN counted THEN 1 ELSE 0 END), SUM(CASE WHEN counted THEN 0 ELSE 1 END),
-       SUM(CASE WHEN counted AND passed THEN 1 ELSE 0 END),
-       SUM(CASE WHEN counted AND cost_usd IS NOT NULL THEN 1 ELSE 0 END),
-       AVG(CASE WHEN counted THEN cost_usd END),
-       AVG(CASE WHEN counted THEN tokens END),
-       AVG(CASE WHEN counted THEN seconds END)
-FROM attempt WHERE rehearsal = :no AND counted IS NOT NULL AND id NOT IN ({_UNRANKED}) GROUP BY {_KEY}
-""")  # noqa: S608 - put together from constants
-_LEFT_OUT = text(f"""
-SELECT {_KEY}, COUNT(*)
-FROM attempt WHERE rehearsal = :no AND counted IS NOT NULL AND id IN ({_MAY_STOP}) GROUP BY {_KEY}
+       COUNT(CASE WHEN {_RANKED} THEN 1 END), COUNT(CASE WHEN NOT counted AND NOT {_OPEN} THEN 1 END),
+       COUNT(CASE WHEN {_RANKED} AND passed THEN 1 END), COUNT(CASE WHEN {_RANKED} THEN cost_usd END),
+       AVG(CASE WHEN {_RANKED} THEN cost_usd END),
+       AVG(CASE WHEN {_RANKED} THEN tokens END),
+       AVG(CASE WHEN {_RANKED} THEN seconds END),
+       COUNT(CASE WHEN {_OPEN} THEN 1 END)
+FROM attempt JOIN run ON run.id = run_id
+WHERE attempt.rehearsal = :no AND counted IS NOT NULL AND kind = 'comparison' GROUP BY {_KEY}
 """)  # noqa: S608 - put together from constants
 _TOTALS = text(f"""
 SELECT {_KEY}, judge_id, COUNT(*), MAX(seq), COUNT(value), AVG(value)
-FROM total WHERE rehearsal = :no AND attempt_id NOT IN ({_UNRANKED}) GROUP BY {_KEY}, judge_id
+FROM total WHERE rehearsal = :no AND attempt_id NOT IN (
+    SELECT id FROM attempt WHERE run_id IN (SELECT id FROM run WHERE kind <> 'comparison' OR {_OPEN})
+) GROUP BY {_KEY}, judge_id
 """)  # noqa: S608 - put together from constants
 
+QUERIES = (_ATTEMPTS, _TOTALS)
 Key = tuple[str, ...]
 """Scenario, its hash, arm, model and setup."""
-_NOTHING = (0, 0, 0, 0, None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +105,18 @@ def leaderboard(store: Store) -> list[LeaderboardLine]:
     Rehearsals, A/A runs and controls are never in it.
     """
     with store.reading() as session:
-        attempts, left_out, totals = (
-            [tuple(row) for row in session.connection().execute(query, {"no": False})]
-            for query in (_ATTEMPTS, _LEFT_OUT, _TOTALS)
+        attempts, totals = (
+            [tuple(row) for row in session.connection().execute(query, {"no": False})] for query in QUERIES
         )
-    counts: dict[Key, Any] = {row[:5]: _NOTHING for row in left_out} | {row[:5]: row[5:] for row in attempts}
-    early = {row[:5]: row[5] for row in left_out}
     scores = _one_version_each([_Judged(row[:5], *row[5:]) for row in totals])
-    versions = Counter(name for name, _ in {key[:2] for key in counts})
-    lines = [_line(key, counts[key], scores.get(key, {}), versions[key[0]] > 1, early.get(key, 0)) for key in counts]
+    versions = Counter(name for name, _ in {row[:2] for row in attempts})
+    lines = [_line(row[:5], row[5:], scores.get(row[:5], {}), versions[row[0]] > 1) for row in attempts]
     return sorted(lines, key=_rank)
 
 
-def _line(key: Key, counts: Any, score: Mapping[str, Any], several_versions: bool, left_out: int) -> LeaderboardLine:
+def _line(key: Key, counts: Any, score: Mapping[str, Any], several_versions: bool) -> LeaderboardLine:
     scenario, version, arm, model, setup = key
-    counted, not_counted, passed, priced, cost, tokens, seconds = counts
+    counted, not_counted, passed, priced, cost, tokens, seconds, left_out = counts
     return LeaderboardLine(
         scenario=scenario, version=version, arm=arm, model=model, counted=counted, not_counted=not_counted, passed=passed,
         scored=score.get("scored", 0), mean_total=score.get("mean"), priced=priced, mean_cost_usd=cost, mean_tokens=tokens,

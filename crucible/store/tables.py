@@ -182,7 +182,7 @@ class AttemptRow(SQLModel, table=True):
         Index(
             "attempt_leaderboard",
             *("rehearsal", "scenario", "scenario_hash", "arm", "model", "setup"),
-            *("counted", "passed", "cost_usd", "tokens", "seconds"),
+            *("counted", "passed", "cost_usd", "tokens", "seconds", "run_id"),
         ),
     )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -16,10 +18,11 @@ from starlette.staticfiles import StaticFiles
 from crucible import __version__
 from crucible.errors import CrucibleError, StoreError
 from crucible.settings import Settings
+from crucible.stats.exact import two_arms
 from crucible.store.writes import Store
 from crucible.web.catalog import PAGES, extend
 from crucible.web.guard import HEADERS, Guard
-from crucible.web.rendering import as_json, render
+from crucible.web.rendering import as_json, environment, render
 from crucible.web.site import Ask, NotFound, Page, Site
 
 STATIC = Path(__file__).parent / "static"
@@ -31,7 +34,9 @@ def make_app(
 ) -> FastAPI:
     """The site over an open store. `hosts` are names it may be asked for under, besides the loopback ones."""
     site = Site(store, bench, settings, read_only)
-    app = FastAPI(title="Crucible", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title="Crucible", version=__version__, docs_url=None, redoc_url=None, openapi_url=None, lifespan=_getting_ready
+    )
     app.state.site = site
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     for page in PAGES:
@@ -45,6 +50,20 @@ def make_app(
     app.add_exception_handler(Exception, _on_error(site))
     app.add_middleware(Guard, hosts=hosts, read_only=read_only)
     return app
+
+
+@asynccontextmanager
+async def _getting_ready(_app: FastAPI) -> AsyncIterator[None]:
+    # Beside the server: pages are answered at once, and the first one finds loaded what it would have had to load.
+    Thread(target=_load, daemon=True).start()
+    yield
+
+
+def _load() -> None:
+    """The templates, and the libraries of the statistics, which arrive with the first test."""
+    for name in environment().list_templates():
+        environment().get_template(name)
+    two_arms(1, 1, 0, 1)
 
 
 def _answer(site: Site, page: Page, write: Callable[..., Response]) -> Callable[[Request], Response]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from math import comb
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from sqlalchemy import text
 from crucible.cli.app import run_app
 from crucible.report.leaderboard import rank_text
 from crucible.report.ranking import board, on_frontier, rank_ranges, rank_within
+from crucible.stats.exact import two_arms
 from crucible.store.filling import Filled, fill_run
 from crucible.store.standings import LeaderboardLine
 from crucible.store.writes import Store
@@ -48,6 +50,24 @@ def test_one_attempt_none_and_all_green_rank_nobody_and_raise_nothing() -> None:
 def test_thousands_of_attempts_are_separated_too() -> None:
     found = rank_within([line("a", 1300, 2500), line("b", 1100, 2500), line("c", 2, 3)])
     assert [(1, 2), (2, 3), (1, 3)] == [one.rank for one in found]
+
+
+@given(st.integers(401, 600), st.integers(1, 600), st.floats(0, 1), st.floats(0, 1))
+@settings(deadline=None, max_examples=40)
+def test_beyond_the_enumeration_the_p_value_is_that_of_all_tables_counted(
+    n_a: int, n_b: int, rate_a: float, rate_b: float
+) -> None:
+    k_a, k_b = round(n_a * rate_a), round(n_b * rate_b)
+    total = k_a + k_b
+    ways = {k: comb(n_a, k) * comb(n_b, total - k) for k in range(max(0, total - n_b), min(n_a, total) + 1)}
+    more, fewer = (sum(w for k, w in ways.items() if side * (k - k_a) > 0) for side in (1, -1))
+    mid_p = (2 * min(more, fewer) + ways[k_a]) / sum(ways.values())
+    assert pytest.approx(mid_p, rel=1e-10) == two_arms(k_a, n_a, k_b, n_b)[0]
+
+
+def test_a_million_attempts_are_ranked_and_what_no_float_can_hold_is_separated() -> None:
+    found = rank_within([line("a", 999_999, 10**6), line("b", 1, 10**6), line("c", 1, 10**6)])
+    assert [(1, 1), (2, 3), (2, 3)] == [one.rank for one in found]
 
 
 def test_every_scenario_is_ranked_by_itself() -> None:
@@ -170,7 +190,7 @@ def test_the_tables_mark_set_ups_and_say_what_is_left_out(bench: Path, capsys: p
         said = " ".join(capsys.readouterr().out.split())
         assert "3 of 3" in said if not overall else "100%" in said
         assert "new (a=b)" in said
-        assert "Left out: attempts of runs that may stop early (" in said
+        assert "Left out: attempts of runs that may stop early or are not over (" in said
         assert "8 of old" in said
     assert 0 == run_app(["-C", str(bench), "leaderboard", "--json"])
     found = {(one["arm"], one["setup"]): one for one in json.loads(capsys.readouterr().out)}

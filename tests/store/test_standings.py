@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from crucible.store.filling import JUDGE, Filled, fill_run
-from crucible.store.standings import LeaderboardLine, leaderboard
+from crucible.store.standings import QUERIES, LeaderboardLine, leaderboard
 from crucible.store.tables import JudgeRow, TotalRow
 from crucible.store.writes import Store, now
 
@@ -46,6 +46,20 @@ def judge_again(store: Store, judge_id: str, values: dict[int, float | None]) ->
 def line(store: Store, arm: str, setup: str = "") -> LeaderboardLine:
     (found,) = [one for one in leaderboard(store) if (one.arm, one.setup) == (arm, setup)]
     return found
+
+
+@pytest.mark.parametrize("status", ["running", "interrupted", "stopped"])
+def test_a_run_that_is_not_over_is_counted_and_not_ranked(store: Store, status: str) -> None:
+    fill(store, [GREEN] * 4, [RED] * 4)
+    fill(store, [RED] * 3, [GREEN] * 2, status=status)
+    new, old = line(store, "new"), line(store, "old")
+    assert (4, 4, 4, 3) == (new.counted, new.passed, new.scored, new.left_out)
+    assert (4, 0, 4, 2) == (old.counted, old.passed, old.scored, old.left_out)
+
+
+def test_a_run_that_lost_attempts_to_others_is_ranked(store: Store) -> None:
+    fill(store, [GREEN] * 4, [RED] * 3, status="incomplete")
+    assert (4, 3) == (line(store, "new").counted, line(store, "old").counted)
 
 
 def test_attempts_set_up_in_different_ways_are_lines_of_their_own(store: Store) -> None:
@@ -104,3 +118,15 @@ def test_a_judge_version_stands_for_one_scenario_only(store: Store) -> None:
     fill(store, [GREEN], [GREEN], name="two")
     judge_again(store, "second", {1: 0.5, 2: 0.5})
     assert {("one", "second"), ("two", JUDGE)} == {(one.scenario, one.judge_id) for one in leaderboard(store)}
+
+
+def test_it_is_read_from_the_indexes_and_in_their_order(store: Store) -> None:
+    """Diffs and transcripts make the tables too large to walk through, and so many rows too many to sort."""
+    with store.reading() as session:
+        for query in QUERIES:
+            asked = text(f"EXPLAIN QUERY PLAN {query}")
+            plan = [row.detail for row in session.connection().execute(asked, {"no": False})]
+            rows = [step for step in plan if " attempt " in step or " total " in step]
+            assert rows
+            assert [] == [step for step in rows if "COVERING INDEX" not in step]
+            assert [] == [step for step in plan if "TEMP B-TREE" in step]

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from crucible.errors import nearest
-from crucible.report.leaderboard import LEGEND, WHY_LEFT_OUT, rank_text
+from crucible.report.leaderboard import LEGEND, left_out_text, rank_text
 from crucible.report.ranking import Across, Ranked, board, rank_within
 from crucible.store.standings import LeaderboardLine, leaderboard
 from crucible.web.site import Ask, Data, NotFound, Site
@@ -101,8 +101,8 @@ def _notes(lines: Sequence[LeaderboardLine]) -> list[str]:
     said = []
     if len(lines) == 1:
         said.append("Only one arm: there is nothing to rank it against.")
-    if left := [f"{line.left_out} of {line.arm_as_run}" for line in lines if line.left_out]:
-        said.append(f"Left out: attempts of runs that may stop early ({', '.join(left)}). {WHY_LEFT_OUT}")
+    if left := left_out_text((line.arm_as_run, line.left_out) for line in lines):
+        said.append(left)
     if others := max(line.other_judges for line in lines):
         said.append(
             f"Scores are by the judge version with most of these attempts; those of {others} other are left out."
