@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from crucible.report.verdict import Tally
 from crucible.stats.one_sample import wilson
 from crucible.store.measures import Measured, Slot
+from crucible.store.states import RUNNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,10 @@ def side(arm: str, plan: Sequence[Slot], attempts: Iterable[Measured]) -> Side:
     return Side(arm, slots[0].model, slots[0].baseline, len(slots), tried, counted)
 
 
-def summary(one: Side, dimensions: Sequence[str], flags: Mapping[int, Sequence[str]]) -> ArmSummary:
-    """The arm in numbers. `flags` are kinds of flags by attempt."""
+def summary(
+    one: Side, dimensions: Sequence[str], flags: Mapping[int, Sequence[str]], going: str = RUNNING
+) -> ArmSummary:
+    """The arm in numbers. `flags` are kinds of flags by attempt; `going` is how attempts without an ending stand."""
     counted, tally = one.counted, one.tally()
     rate = wilson(tally.passed, tally.counted) if counted else None
     return ArmSummary(
@@ -101,7 +104,7 @@ def summary(one: Side, dimensions: Sequence[str], flags: Mapping[int, Sequence[s
         baseline=one.baseline,
         planned=one.planned,
         counted=tally.counted,
-        not_counted=dict(Counter(a.cause or "running" for a in one.tried if not a.counted)),
+        not_counted=dict(Counter(a.cause or going for a in one.tried if not a.counted)),
         passed=tally.passed,
         pass_rate=tally.passed / tally.counted if counted else None,
         pass_interval=(rate.low, rate.high) if rate else None,
@@ -160,15 +163,16 @@ class Line:
     detail: str
 
 
-def line(slot: Slot, attempt: Measured | None) -> Line:
-    """The slot with what came of it; without an attempt it was not made yet."""
+def line(slot: Slot, attempt: Measured | None, going: str = RUNNING) -> Line:
+    """The slot with what came of it; without an attempt it was not made yet. `going` is how one without an ending stands,
+    running or unfinished."""
     if attempt is None:
         return Line(None, slot.block, slot.arm, "not made yet", *(None,) * 11, detail="")
     return Line(
         attempt_id=attempt.id,
         block=slot.block,
         arm=slot.arm,
-        ending=attempt.ending or "running",
+        ending=attempt.ending or going,
         cause=attempt.cause,
         counted=attempt.counted,
         passed=attempt.passed,

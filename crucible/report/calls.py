@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
-from crucible.store.traces import Call, Trace
+from crucible.store.traces import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,35 +41,32 @@ class Calls:
         return self.turns_with / self.turns if self.turns else None
 
 
-def calls_of(trace: Trace, mine: Callable[[str], bool]) -> Calls:
-    """Of the tools that `mine` says yes to."""
-    calls = [call for call in trace.calls if mine(call.tool)]
-    reached = [call for call in calls if call.reached]
-    turns = {call.turn for call in calls}
+def calls_of(calls: Sequence[Call], turns: int) -> Calls:
+    """Of some calls of an attempt that took so many turns."""
+    if not calls:
+        return Calls(turns=turns)
+    failed = [call for call in calls if not call.ok]
+    refused, unread = sum(call.refused for call in failed), sum(not call.refused and not call.read for call in failed)
+    made_in = {call.turn for call in calls}
     return Calls(
-        turns=len(trace.replies),
+        turns=turns,
         called=len(calls),
-        succeeded=sum(call.ok for call in calls),
-        errors=sum(not call.ok for call in reached),
-        refused=sum(call.refused for call in calls if not call.ok),
-        unread=sum(not call.ok and not call.refused and not call.read for call in calls),
-        repeats=_repeats(calls),
-        turns_with=len(turns),
-        lost_turns=len(turns - {call.turn for call in calls if call.ok}),
-        first=min((call.turn for call in reached), default=None),
+        succeeded=len(calls) - len(failed),
+        errors=len(failed) - refused - unread,
+        refused=refused,
+        unread=unread,
+        repeats=len(failed) - len({(call.tool, call.arguments) for call in failed}),
+        turns_with=len(made_in),
+        lost_turns=len(made_in - {call.turn for call in calls if call.ok}),
+        first=min((call.turn for call in calls if call.reached), default=None),
     )
-
-
-def _repeats(calls: Sequence[Call]) -> int:
-    failed = [(call.tool, call.arguments) for call in calls if not call.ok]
-    return len(failed) - len(set(failed))
 
 
 def together(many: Iterable[Calls]) -> Calls:
     """The sums; `first` is the median of the attempts that have one, the lower of the middle two."""
     many = list(many)
     firsts = sorted(one.first for one in many if one.first is not None)
-    sums = {name: sum(getattr(one, name) for one in many) for name in _SUMS}
+    sums = {name: sum(map(attrgetter(name), many)) for name in _SUMS}
     return Calls(**sums, first=firsts[(len(firsts) - 1) // 2] if firsts else None)
 
 

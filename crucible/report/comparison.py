@@ -19,6 +19,7 @@ from crucible.report.verdict import Verdict, decide
 from crucible.report.withheld import incomparable, untested
 from crucible.store.looks import complete_pairs
 from crucible.store.measures import Slot, any_aa
+from crucible.store.states import attempt_state, run_state
 from crucible.store.writes import Store
 
 __all__ = ["ArmSummary", "Comparison", "Line", "Mean", "comparisons", "comparisons_of"]
@@ -28,8 +29,8 @@ __all__ = ["ArmSummary", "Comparison", "Line", "Mean", "comparisons", "compariso
 class Comparison:
     """Two arms on one scenario in one run. `difference` is treatment minus baseline in pass rate; `verdict` has the rest.
 
-    In sentences: `uptake` says how the arms differ and whether that was used, `seldom` which arms used it in few attempts,
-    `could_see` what so many attempts could have detected, `noise` what an arm against itself showed on this scenario.
+    In sentences: `differ` says how the arms differ, `uptake` that and whether it was used, `seldom` which arms used it in
+    few attempts, `could_see` what so many attempts could have detected, `noise` what an arm against itself showed here.
     In numbers: `use` of the arms' tools, `noise_floor`; `differences` is what sets the first requests apart, None where
     that was not recorded.
     """
@@ -47,6 +48,7 @@ class Comparison:
     incomplete_blocks: tuple[int, ...]
     scenario_hash: str = ""
     metric: Metric = "pass_rate"
+    differ: tuple[str, ...] = ()
     uptake: tuple[str, ...] = ()
     seldom: tuple[str, ...] = ()
     use: tuple[ArmUse, ...] = ()
@@ -79,7 +81,8 @@ def _comparison(gathered: Gathered, scene: Scene, noise: NoiseFloor | None) -> C
     dimensions = [d.name for d in scenario.rubric.dimensions]
     plan = _still_due(gathered, scene)
     standing = {(slot.arm, slot.block): gathered.standing.get((scene.digest, slot.arm, slot.block)) for slot in plan}
-    arms = tuple(summary(side, dimensions, gathered.flags) for side in scene.sides)
+    going = attempt_state(None, run_state(run.status, run.owner))
+    arms = tuple(summary(side, dimensions, gathered.flags, going) for side in scene.sides)
     pair = scene.pair
     tested = pair is not None and pair.treatment.counted > 0 and pair.baseline.counted > 0
     return Comparison(
@@ -92,10 +95,11 @@ def _comparison(gathered: Gathered, scene: Scene, noise: NoiseFloor | None) -> C
         arms=arms,
         difference=_difference(arms),
         verdict=scene_verdict(gathered, scene),
-        lines=tuple(line(slot, standing[slot.arm, slot.block]) for slot in plan),
+        lines=tuple(line(slot, standing[slot.arm, slot.block], going) for slot in plan),
         incomplete_blocks=tuple(sorted({block for (_, block), a in standing.items() if not (a and a.counted)})),
         scenario_hash=scene.digest,
         metric=gathered.terms.metric,
+        differ=tuple(scene.uptake.difference()),
         uptake=tuple(scene.uptake.lines()),
         seldom=tuple(scene.uptake.seldom()),
         use=scene.uptake.arms,

@@ -17,7 +17,7 @@ def cost_table(run: Overall) -> Table | None:
     if run.costs is None or run.times is None:
         return None
     floor = noise_of(run)
-    made = table("mean per attempt", *heads(run), *["ratio"] * run.compared, *noise_column(floor))
+    made = table("mean per attempt", *heads(run), *["ratio of geometric means"] * run.compared, *noise_column(floor))
     for way in run.costs.ways:
         ratio = [_ratio(way)] if run.compared else []
         made.add_row(

@@ -69,10 +69,12 @@ def scenario_rows(pairs: Pairs) -> tuple[ScenarioRow, ...]:
     tests = [two_arms(*p.counts) for p in pairs]
     plain = [p for p, _ in tests]
     rows = zip(pairs, tests, holm(plain), benjamini_hochberg(plain), strict=True)
+    sizes = {(p.treatment.counted, p.baseline.counted) for p in pairs}
+    smallest = {size: least_p(*size) for size in sizes}
     return tuple(
         ScenarioRow(
             pair.scenario, pair.counts, pair.counts[0] / pair.counts[1] - pair.counts[2] / pair.counts[3], p_value, test,
-            family, rate, least_p(pair.counts[1], pair.counts[3]),
+            family, rate, smallest[pair.treatment.counted, pair.baseline.counted],
         )
         for pair, (p_value, test), family, rate in rows
     )  # fmt: skip

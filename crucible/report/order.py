@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from crucible.report.evidence import Scores, how_dealt, permuted
 from crucible.report.gather import Gathered, Scene
 from crucible.report.tallies import ALPHA, Terms
+from crucible.report.words import seldom
 from crucible.store.measures import Measured
 
 
@@ -23,7 +24,8 @@ from crucible.store.measures import Measured
 class Order:
     """`first` are blocks in which (the treatment, the baseline) went first. `effect` is first minus second in the run's
     metric, a share of 1, None where all blocks of a scenario had one order; then there is nothing to compare. `parallel` is
-    the number of attempts at a time; above 1, first means started first."""
+    the number of attempts at a time; above 1, first means started first. `left_out` are complete blocks of which an
+    attempt was made again."""
 
     treatment: str
     baseline: str
@@ -32,6 +34,7 @@ class Order:
     p_value: float | None = None
     test: str | None = None
     parallel: int = 1
+    left_out: int = 0
 
     @property
     def matters(self) -> bool:
@@ -44,11 +47,13 @@ class Order:
         went = f"{self.treatment} first in {n_t} block{'s' * (n_t != 1)}, {self.baseline} in {n_b}"
         if self.parallel > 1:
             went += f" (as they really started, {self.parallel} attempts at a time)"
+        if self.left_out:
+            went += f", {self.left_out} left out (an attempt was made again, later)"
         if self.effect is None or self.p_value is None:
             return f"cannot be told: {went}, never both orders on one scenario"
-        shown = f"{went}; going first is worth {terms.amount(self.effect)} (p = {self.p_value:.3f}, {self.test})"
+        shown = f"{went}; going first is worth {terms.amount(self.effect)} ({seldom(self.p_value)}, {self.test})"
         if not self.matters:
-            return shown
+            return f"{shown}: no sign that the order matters"
         return f"WARNING: the order within blocks mattered: {shown}. Attempts may share something they should not."
 
 
@@ -61,7 +66,8 @@ def order(gathered: Gathered) -> Order | None:
     first = tuple(sum(ahead is who for blocks in by_scene for ahead, _ in blocks) for who in (True, False))
     treatment, baseline = (side.arm for side in scenes[0].sides)
     both = tuple(stratum for blocks in by_scene if all(stratum := _by_order(blocks)))
-    seen = Order(treatment, baseline, (first[0], first[1]), parallel=gathered.measures.run.parallel)
+    run, left_out = gathered.measures.run, sum(_made_again(gathered, scene) for scene in scenes)
+    seen = Order(treatment, baseline, (first[0], first[1]), parallel=run.parallel, left_out=left_out)
     if not both:
         return seen
     found = permuted(both)
@@ -78,6 +84,14 @@ def _blocks(gathered: Gathered, scene: Scene) -> Iterable[tuple[bool, float]]:
         known = [value for value in values if value is not None]
         if len(known) == 2:
             yield place[treatment, block] < place[baseline, block], known[0] - known[1]
+
+
+def _made_again(gathered: Gathered, scene: Scene) -> int:
+    """Complete blocks of which an attempt was made again."""
+    arms = [side.arm for side in scene.sides]
+    blocks = {slot.block for slot in scene.plan}
+    pairs = ([gathered.standing.get((scene.digest, arm, block)) for arm in arms] for block in blocks)
+    return sum(all(a and a.counted for a in pair) and any(a and a.retry for a in pair) for pair in pairs)
 
 
 def _places(gathered: Gathered, scene: Scene) -> dict[tuple[str, int], int]:

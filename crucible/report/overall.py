@@ -77,11 +77,12 @@ def overall(store: Store, run_id: int, prices: Prices = known_price, *, detailed
     `detailed` adds `numbers`: what every other method says, which takes longer than all the rest.
     """
     gathered = gather(store, run_id)
-    return None if gathered is None else _overall(gathered, comparisons_of(store, gathered), prices, detailed=detailed)
+    return None if gathered is None else overall_of(store, gathered, prices, detailed=detailed)
 
 
-def _overall(gathered: Gathered, found: list[Comparison], prices: Prices, *, detailed: bool) -> Overall:
-    run, terms, pairs = gathered.measures.run, gathered.terms, gathered.pairs
+def overall_of(store: Store, gathered: Gathered, prices: Prices = known_price, *, detailed: bool = False) -> Overall:
+    """The same of a run that is already read."""
+    run, terms, pairs, found = gathered.measures.run, gathered.terms, gathered.pairs, comparisons_of(store, gathered)
     said = _claims(gathered, found)
     verdict = said[0].verdict
     explored = given(verdict) and not run.sequential

@@ -13,14 +13,15 @@ from rich.table import Table
 from crucible.report.arms import ArmSummary, Line
 from crucible.report.overall import Overall
 from crucible.report.tables import Arms, by_role, heads, known_mean, noise_cell, noise_column, noise_of, table
-from crucible.report.tallies import signed_number
+from crucible.report.tallies import Metric, signed_number
 from crucible.report.uptake_rows import uptake_rows
 from crucible.report.words import UNKNOWN, number, percent_range
 from crucible.stats.effect import cliffs_delta
 
 Show = Callable[[Arms], str]
 MOST_STEPS = 3
-"""Numbers of attempts for which reliability is shown."""
+"""Numbers of tries for which reliability is shown."""
+EXPLORED = "exploratory"
 
 
 def tested(run: Overall) -> Table:
@@ -68,33 +69,60 @@ def _causes(arms: Arms, which: str) -> str:
 
 
 def differences(run: Overall) -> Table:
-    """Rates, scores and reliability; the interval stands on the row that the verdict is about, noise behind every row."""
+    """Rates, scores and likeness; the interval stands on the row that the verdict is about, noise behind every row."""
     floor = noise_of(run)
     columns = ["difference"] * (len(heads(run)) > 1) + noise_column(floor)
     made = table("mean over scenarios" if len(run.comparisons) > 1 else "", *heads(run), *columns)
     rates = [[a.pass_rate for a in arms] for arms in by_role(run)]
     scores = [[a.total.value for a in arms] for arms in by_role(run)]
     alone = len(run.comparisons) == 1
-    for title, values, metric in (("pass rate", rates, "pass_rate"), ("score", scores, "score")):
+    looked_at: list[tuple[str, list[list[float | None]], Metric]] = [
+        ("pass rate", rates, "pass_rate"),
+        ("score", scores, "score"),
+    ]
+    for title, values, metric in looked_at:
         shown = [_percent(v) if metric == "pass_rate" else number(known_mean(v)) for v in values]
         if alone and metric == "pass_rate":
             shown = [_with_interval(text, arms[0]) for text, arms in zip(shown, by_role(run), strict=True)]
-        made.add_row(title, *shown, *[_difference(run, metric), *noise_cell(floor, title)][: len(columns)])
-    for row in [row for row in run.reliability if row.k > 1][:MOST_STEPS]:
-        made.add_row(f"all of {row.k} pass (pass^{row.k})", *map(_share, row.pass_hat))
-        made.add_row(f"one of {row.k} passes (pass@{row.k})", *map(_share, row.pass_at))
-    likeness = [known_mean([a.similarity.value for a in arms]) for arms in by_role(run)]
-    made.add_row("like the reference", *map(number, likeness))
+        made.add_row(title, *shown, *[_difference(run, metric, values), *noise_cell(floor, title)][: len(columns)])
+    likeness = [[a.similarity.value for a in arms] for arms in by_role(run)]
+    shown = [number(known_mean(values)) for values in likeness]
+    made.add_row("like the reference", *shown, *[_beside(run, likeness, "score")][: len(columns)])
     return made
 
 
-def _difference(run: Overall, metric: str) -> str:
+def reliability(run: Overall) -> Table | None:
+    """What several tries at the same task would come to."""
+    rows = [row for row in run.reliability if row.k > 1][:MOST_STEPS]
+    if not rows:
+        return None
+    made = table("", *heads(run))
+    for row in rows:
+        made.add_row(f"all of {row.k} pass (pass^{row.k})", *map(_share, row.pass_hat))
+    for row in rows:
+        made.add_row(f"one of {row.k} passes (pass@{row.k})", *map(_share, row.pass_at))
+    return made
+
+
+def _difference(run: Overall, metric: Metric, values: Sequence[Sequence[float | None]]) -> str:
     claim = run.claims[0]
-    if metric != run.metric or claim.difference is None:
+    if metric != run.metric:
+        return _beside(run, values, metric)
+    if claim.difference is None:
         return ""
     within = f"95%: {run.terms.limits(claim.interval)}" if claim.interval else "no interval"
     overlap = f"; Cliff's delta {_delta(run):+.2f}" if metric == "score" and len(run.comparisons) == 1 else ""
     return f"{run.terms.amount(claim.difference)} ({within}){overlap}"
+
+
+def _beside(run: Overall, values: Sequence[Sequence[float | None]], metric: Metric) -> str:
+    """The plain difference of a row that the verdict is not about."""
+    means = [known_mean(mine) for mine in values]
+    if not run.explored or len(means) != 2 or means[0] is None or means[1] is None:
+        return ""
+    difference = means[0] - means[1]
+    shown = f"{signed_number(100 * difference, 0)} points" if metric == "pass_rate" else signed_number(difference, 2)
+    return f"{shown} ({EXPLORED})"
 
 
 def _delta(run: Overall) -> float:

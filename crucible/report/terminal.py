@@ -25,6 +25,7 @@ from crucible.store.writes import Store
 MOST_REASONS = 3
 MOST_ATTEMPTS = 60
 """Attempts that are listed unless everything is asked for."""
+AGAIN = "Estimated from the same attempts, without intervals; 100% only says that too few failed to see it fail."
 REHEARSAL = "REHEARSAL: scripted sessions, no model was asked. It shows the machinery and says nothing about any arm."
 
 
@@ -82,18 +83,21 @@ class Part:
 
 def parts(run: Overall, more: Beside, *, detailed: bool = False) -> list[Part]:
     """The report of a run, question by question; a question with nothing to answer it is left out."""
-    trust, score = more.trust.lines(), run.metric == "score"
+    trust = ("judge", "Does the score rest on the judge?", more.trust.lines())
     apart = f"How far apart? ({run.treatment} minus {run.baseline})" if run.treatment and run.baseline else "Results"
     exploratory = "Exploratory: adjusted for many looks, and never the verdict"
     questions: list[tuple[str, str, Iterable[RenderableType | None]]] = [
         ("tested", "Was it tested?", [sections.tested(run), *_named(run, "uptake")]),
         ("verdict", "Verdict", _verdict(run)),
         ("itself", "One arm against itself", more.itself.lines() if more.itself else []),
-        ("apart", apart, _apart(run, trust if score else [])),
+        ("apart", apart, _apart(run)),
+        *[trust] * (run.metric == "score"),
+        ("again", "More than one try", _again(run)),
         ("could-see", "What could this run see?", run.could_see),
         ("cost", "Cost", [cost_table(run), run.dominance, token_table(run)]),
         ("order", "Order within blocks", [run.order.text(run.terms)] if run.order else []),
-        ("exploratory", exploratory, _exploratory(run, trust if not score else [])),
+        *[trust] * (run.metric != "score"),
+        ("exploratory", exploratory, _exploratory(run)),
         ("attempts", "Attempts", _attempts(run, detailed)),
         ("numbers", "Every number", sections.numbers(run)),
     ]
@@ -148,19 +152,21 @@ def _verdict(run: Overall) -> Iterator[RenderableType]:
         yield from (f"  {one.scenario}: {one.verdict.sentence}" for one in run.comparisons)
 
 
-def _apart(run: Overall, trust: list[str]) -> Iterator[RenderableType]:
+def _apart(run: Overall) -> Iterator[RenderableType]:
     if all(arm.counted == 0 for one in run.comparisons for arm in one.arms):
         return
     yield sections.differences(run)
     yield from _named(run, "noise")
-    yield from trust
 
 
-def _exploratory(run: Overall, trust: list[str]) -> Iterator[RenderableType | None]:
+def _again(run: Overall) -> Iterator[RenderableType]:
+    if (made := sections.reliability(run)) is not None:
+        yield made
+        yield AGAIN
+
+
+def _exploratory(run: Overall) -> Iterator[RenderableType | None]:
     yield sections.dimensions(run)
-    if trust:
-        yield "The score, which the verdict is not about:"
-        yield from (f"  {line}" for line in trust)
     yield sections.scenarios(run)
     if len(run.scenarios) > 1:
         yield f"Per scenario: {run.scenarios_summary}."

@@ -6,8 +6,10 @@ by what rule it is estimated.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from crucible.store.traces import Trace
@@ -66,32 +68,37 @@ def split(trace: Trace, start: Sizes | None) -> Split | None:
     when the provider did not count a turn, when nothing was asked, or when the start was not recorded: unknown stays unknown.
     It cannot know what an agent CLI forgot or summed up in between, nor how a provider packs schemas.
     """
-    counts = [(r.input, r.output) for r in trace.replies]
-    if start is None or not counts or any(i is None or o is None for i, o in counts):
+    inputs = [reply.input for reply in trace.replies if reply.input is not None]
+    outputs = [reply.output for reply in trace.replies if reply.output is not None]
+    if start is None or not len(trace.replies) == len(inputs) == len(outputs) > 0:
         return None
-    parts: dict[tuple[str, str], float] = {}
-    sent: dict[tuple[str, str], float] = {("prompt", ""): start.prompt, ("schemas", ""): start.schemas}
-    for reply in trace.replies:
-        _divide(reply.input or 0, sent, parts)
-        sent["replies", ""] = sent.get(("replies", ""), 0) + reply.said
-        for call in trace.calls:
-            if call.turn == reply.turn:
-                sent["result", call.tool] = sent.get(("result", call.tool), 0) + call.shown
+    rates = _rates(trace, inputs, start)
+    rest = list(accumulate(reversed(rates)))[::-1]
+    after = {reply.turn: tokens for reply, tokens in zip(trace.replies[:-1], rest[1:], strict=True)}
+    results: dict[str, float] = defaultdict(float)
+    for call in trace.calls:
+        if call.turn in after:
+            results[call.tool] += call.shown * after[call.turn]
     return Split(
-        input=sum(i or 0 for i, _ in counts),
-        output=sum(o or 0 for _, o in counts),
-        prompt=parts.get(("prompt", ""), 0.0),
-        schemas=parts.get(("schemas", ""), 0.0),
-        results={tool: tokens for (kind, tool), tokens in parts.items() if kind == "result"},
-        replies=parts.get(("replies", ""), 0.0),
+        input=sum(inputs),
+        output=sum(outputs),
+        prompt=start.prompt * rest[0] + sum(n for n, rate in zip(inputs, rates, strict=True) if not rate),
+        schemas=start.schemas * rest[0],
+        results=dict(results),
+        replies=sum(reply.said * after[reply.turn] for reply in trace.replies[:-1]),
     )
 
 
-def _divide(tokens: int, sent: Mapping[tuple[str, str], float], into: dict[tuple[str, str], float]) -> None:
-    whole = sum(sent.values())
-    for part, characters in sent.items():
-        share = characters / whole if whole else float(part == ("prompt", ""))
-        into[part] = into.get(part, 0.0) + tokens * share
+def _rates(trace: Trace, inputs: Sequence[int], start: Sizes) -> list[float]:
+    """Input tokens of a character in each turn; 0 where none was sent, which leaves the tokens to the prompt."""
+    shown: dict[int, int] = defaultdict(int)
+    for call in trace.calls:
+        shown[call.turn] += call.shown
+    sent, rates = start.prompt + start.schemas, []
+    for reply, tokens in zip(trace.replies, inputs, strict=True):
+        rates.append(tokens / sent if sent else 0.0)
+        sent += reply.said + shown[reply.turn]
+    return rates
 
 
 def mean_split(splits: Sequence[Split | None]) -> tuple[Split | None, int]:

@@ -15,6 +15,7 @@ from crucible.judging.facts import score_facts
 from crucible.judging.total import total
 from crucible.judging.types import Scored
 from crucible.report.evidence import scores_on_these
+from crucible.report.words import seldom
 from crucible.runner.judge import facts_of
 from crucible.scenario.load import parse_stored
 from crucible.scenario.schema import Scenario
@@ -46,7 +47,7 @@ class Side:
             "not told apart": f"{treatment} and {baseline} are not told apart",
         }[self.word]
         shown = "" if self.interval is None else f", 95% interval {self.interval[0]:+.2f} to {self.interval[1]:+.2f}"
-        return f"{claim} ({self.difference:+.2f}{shown}, p = {self.p_value:.3f}, {self.scored} attempts)"
+        return f"{claim} ({self.difference:+.2f}{shown}, {seldom(self.p_value)}, {self.scored} attempts)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,11 @@ class Trust:
         yield f"With the judge ({', '.join(self.judges)}): {sides[0]}."
         yield f"Without it (measured: {', '.join(self.measured)}): {sides[1]}."
         if self.agree:
-            yield "Both say the same."
+            yield (
+                "Both name the same direction."
+                if self.with_judge.word != "not told apart"
+                else "Neither tells them apart."
+            )
         else:
             yield f"They disagree: {self._disagreement()} See how far it can be believed: crucible agreement."
 

@@ -6,7 +6,7 @@ first requests differ in more than that, they are not comparable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from crucible.report.arms import Side
@@ -43,12 +43,18 @@ class Uptake:
 
     def lines(self) -> list[str]:
         """In sentences."""
-        said = [f"The arms differ in{':' * self.recorded} {', '.join(self.differ)}."] if self.differ else []
+        said = list(self.difference())
         said += [
             f"{arm} used its extra tools in {used} of {attempts_in_words(of)}." for arm, (used, of) in self.used.items()
         ]
         said += [f"{use.arm} never used {', '.join(idle)}." for use in self.arms if (idle := _idle(use))]
         return said + ([f"UNDECLARED DIFFERENCE: {self.undeclared}."] if self.undeclared else [])
+
+    def difference(self) -> Iterator[str]:
+        """In what the arms differ, in a sentence; of several differences at once nobody can tell which had an effect."""
+        if self.differ:
+            several = f"; which of the {len(self.differ)} made a difference, this run cannot tell"
+            yield f"The arms differ in{':' * self.recorded} {', '.join(self.differ)}{several * (len(self.differ) > 1)}."
 
     def seldom(self) -> list[str]:
         """Arms that used their extra tools in under half of their attempts, in sentences."""

@@ -60,7 +60,8 @@ def _beginnings(uses: Uses) -> str:
     if (most := max((use.beginnings or 0 for use in made), default=0)) > 1:
         return f"{most} different ones"
     largest = max((use.characters or 0 for use in made), default=0)
-    return f"all alike, {largest / 1000:.1f} KB" if made else UNKNOWN
+    attempts = sum(use.of for use in made)
+    return f"the same in all {attempts}, {largest / 1000:.1f} KB" if made else UNKNOWN
 
 
 def _offered(uses: Uses) -> str:
@@ -88,7 +89,7 @@ def _lost(calls: Calls) -> str:
         return UNKNOWN
     kinds = ("errors", "refused", "unread", "repeats")
     failed = ", ".join(_many(getattr(calls, kind), kind) for kind in kinds if getattr(calls, kind))
-    return f"{calls.lost_turns} of {calls.turns_with}" + (f" ({failed})" if failed else "")
+    return f"{calls.lost_turns} of {calls.turns_with} with calls" + (f" ({failed})" if failed else "")
 
 
 def _many(number: int, kind: str) -> str:

@@ -13,6 +13,9 @@ from crucible.store.openings import Opening
 from crucible.store.traces import Trace
 from crucible.transcript.declared import belongs
 
+ServerOf = Mapping[str, str | None]
+"""Which of an arm's tool servers a tool is of, by the tool's name, of all that were called."""
+
 
 @dataclass(frozen=True, slots=True)
 class Offered:
@@ -80,45 +83,48 @@ class ArmUse:
 
 def use_of(side: Side, arm: Arm, opened: Mapping[int, Opening], traced: Mapping[int, Trace]) -> ArmUse:
     """What came of one arm's tools. `arm` is the arm as it was run: without extra tools where they were left out."""
-    counted = [a.id for a in side.counted]
-    traces = [traced.get(i, Trace(i)) for i in counted]
-    starts = [opened[i].content if i in opened else None for i in counted]
-    attempts = tuple(_attempt(trace, arm, start) for trace, start in zip(traces, starts, strict=True))
-    known = [start for start in starts if start is not None]
-    whole = len(known) == len(starts) and bool(starts)
+    traces = [traced.get(a.id, Trace(a.id)) for a in side.counted]
+    began = {a.id: opened[a.id] for a in side.counted if a.id in opened}
+    different = {one.fingerprint: one.content for one in began.values() if one.content is not None}
+    begins = {fingerprint: sizes(content) for fingerprint, content in different.items()}
+    starts = {i: begins[one.fingerprint] for i, one in began.items() if one.fingerprint in begins}
+    server_of = {tool: belongs(tool, arm.extra_tools) for tool in {call.tool for one in traces for call in one.calls}}
+    attempts = tuple(_attempt(trace, starts.get(trace.attempt_id), server_of) for trace in traces)
     tokens, n = mean_split([one.tokens for one in attempts])
-    first = sizes(known[0]) if known else None
+    first, content = next(iter(begins.values()), None), next(iter(different.values()), None)
     return ArmUse(
         arm=side.arm,
         agent=next((trace.agent for trace in traces if trace.agent), None),
         setup=next((trace.setup for trace in traces if trace.setup), ""),
-        servers=tuple(_offered(name, arm, traces, known[0] if known else None) for name in arm.extra_tools),
+        servers=tuple(_offered(name, arm, traces, content, server_of) for name in arm.extra_tools),
         used=sum(bool(one.extra.reached) for one in attempts),
         of=len(attempts),
         extra=together(one.extra for one in attempts),
         every=together(one.every for one in attempts),
         tokens=tokens,
         split=n,
-        beginnings=len({opened[i].fingerprint for i in counted}) if whole else None,
+        beginnings=len(different) if len(starts) == len(traces) > 0 else None,
         characters=first.prompt + first.schemas if first else None,
         attempts=attempts,
     )
 
 
-def _attempt(trace: Trace, arm: Arm, start: Mapping[str, object] | None) -> AttemptUse:
-    of_servers = {tool for tools in (trace.offered or {}).values() for tool in tools}
-    extra = calls_of(trace, lambda tool: tool in of_servers or belongs(tool, arm.extra_tools) is not None)
-    begins: Sizes | None = sizes(start) if start is not None else None
-    return AttemptUse(trace.attempt_id, extra, calls_of(trace, lambda _: True), split(trace, begins))
+def _attempt(trace: Trace, start: Sizes | None, server_of: ServerOf) -> AttemptUse:
+    offered, turns = tuple((trace.offered or {}).values()), len(trace.replies)
+    extra = [c for c in trace.calls if server_of[c.tool] is not None or any(c.tool in tools for tools in offered)]
+    return AttemptUse(trace.attempt_id, calls_of(extra, turns), calls_of(trace.calls, turns), split(trace, start))
 
 
-def _offered(server: str, arm: Arm, traces: Sequence[Trace], start: Mapping[str, object] | None) -> Offered:
+def _offered(
+    server: str, arm: Arm, traces: Sequence[Trace], start: Mapping[str, object] | None, server_of: ServerOf
+) -> Offered:
     really = next((trace.servers[server] for trace in traces if trace.servers.get(server)), "")
     told = [trace.offered[server] for trace in traces if trace.offered and server in trace.offered]
     seen = _seen(server, arm, start)
     names = set(told[0] if told else ()) | set(seen or ())
     started = bool(names or really) or start is None
-    used = sum(_answered(trace, server, arm, names) for trace in traces)
+    mine = {tool for tool, of in server_of.items() if of == server or tool in names}
+    used = sum(any(call.tool in mine and call.reached for call in trace.calls) for trace in traces)
     tools = len(told[0]) if told else None if seen is None else len(seen)
     return Offered(server, really, tools, None if start is None else schemas_size(start, names), used, started)
 
@@ -130,8 +136,3 @@ def _seen(server: str, arm: Arm, start: Mapping[str, object] | None) -> list[str
         return None
     names = [str(tool.get("name")) for tool in tools if isinstance(tool, Mapping)]
     return [name for name in names if belongs(name, arm.extra_tools) == server]
-
-
-def _answered(trace: Trace, server: str, arm: Arm, names: set[str]) -> bool:
-    mine = (c for c in trace.calls if c.tool in names or belongs(c.tool, arm.extra_tools) == server)
-    return any(call.reached for call in mine)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sqlalchemy import func
+from sqlalchemy.orm import aliased
 from sqlmodel import col, select
 
 from crucible.store.queries import AttemptRecord
@@ -14,16 +16,16 @@ MEASURED = "facts"
 
 def judge_models(store: Store, run_id: int) -> list[str]:
     """The judge models, if any, behind the newest scores of a run's attempts; scores from measurements have none."""
+    newest = aliased(TotalRow)
+    last = select(func.max(newest.seq)).where(newest.attempt_id == TotalRow.attempt_id).scalar_subquery()
     with store.reading() as session:
-        newest = (
-            select(TotalRow.attempt_id, TotalRow.judge_id)
+        query = (
+            select(JudgeRow.model)
+            .join(TotalRow, col(TotalRow.judge_id) == col(JudgeRow.id))
             .join(AttemptRow, col(AttemptRow.id) == col(TotalRow.attempt_id))
-            .where(AttemptRow.run_id == run_id)
-            .order_by(col(TotalRow.seq))
+            .where(AttemptRow.run_id == run_id, JudgeRow.model != MEASURED, TotalRow.seq == last)
         )
-        latest = dict(session.exec(newest).all())
-        judges = session.exec(select(JudgeRow).where(col(JudgeRow.id).in_(set(latest.values())))).all()
-        return sorted({judge.model for judge in judges if judge.model != MEASURED})
+        return sorted(session.exec(query.distinct()).all())
 
 
 def fact_records(store: Store, run_id: int) -> list[AttemptRecord]:

@@ -102,10 +102,11 @@ def run_measures(store: Store, run_id: int) -> RunMeasures | None:
             return None
         plan = tuple(
             Slot(*row)
-            for row in session.execute(
+            for row in _rows(
+                session,
                 _columns(PlannedRow, Slot.__slots__)
                 .where(col(PlannedRow.run_id) == run_id)
-                .order_by(col(PlannedRow.position))
+                .order_by(col(PlannedRow.position)),
             )
         )
         hashes = {slot.scenario_hash for slot in plan}
@@ -121,15 +122,11 @@ def any_aa(store: Store) -> bool:
 
 def _attempts(session: Session, run_id: int) -> Sequence[Measured]:
     totals, scores = _totals(session, run_id), _scores(session, run_id)
-    found = session.execute(
-        _columns(AttemptRow, _OF_ATTEMPT).where(col(AttemptRow.run_id) == run_id).order_by(col(AttemptRow.id))
-    )
+    query = _columns(AttemptRow, _OF_ATTEMPT).where(col(AttemptRow.run_id) == run_id).order_by(col(AttemptRow.id))
     attempts = []
-    for row in found:
+    for row in _rows(session, query):
         total, partial, judge_id = totals.get(row.id, (None, None, None))
-        mine = scores.get((row.id, judge_id), [])
-        values = {name: value for name, value, _ in mine}
-        unscored = {name: reason or "no reason given" for name, value, reason in mine if value is None}
+        values, unscored = scores.get((row.id, judge_id), ({}, {}))
         given: tuple[Any, ...] = (*row, total, partial, judge_id, values, unscored)
         attempts.append(Measured(*given))
     return attempts
@@ -142,19 +139,31 @@ def _totals(session: Session, run_id: int) -> dict[int, tuple[float | None, floa
         .where(col(TotalRow.attempt_id).in_(_mine(run_id)))
         .order_by(col(TotalRow.seq))
     )
-    return {row[0]: (row[1], row[2], row[3]) for row in session.execute(query)}
+    return {row[0]: (row[1], row[2], row[3]) for row in _rows(session, query)}
 
 
-def _scores(session: Session, run_id: int) -> dict[tuple[int, str | None], list[tuple[str, float | None, str | None]]]:
+def _scores(
+    session: Session, run_id: int
+) -> dict[tuple[int, str | None], tuple[dict[str, float | None], dict[str, str]]]:
+    """Of each attempt and judge version the values by dimension, and why one is missing."""
     query = _columns(ScoreRow, ("attempt_id", "judge_id", "dimension", "value", "reason"))
-    found: dict[tuple[int, str | None], list[tuple[str, float | None, str | None]]] = {}
-    for attempt, judge, *score in session.execute(query.where(col(ScoreRow.attempt_id).in_(_mine(run_id)))):
-        found.setdefault((attempt, judge), []).append((score[0], score[1], score[2]))
+    found: dict[tuple[int, str | None], tuple[dict[str, float | None], dict[str, str]]] = {}
+    mine = query.where(col(ScoreRow.attempt_id).in_(_mine(run_id)))
+    for attempt, judge, name, value, reason in _rows(session, mine):
+        values, unscored = found.setdefault((attempt, judge), ({}, {}))
+        values[name] = value
+        if value is None:
+            unscored[name] = reason or "no reason given"
     return found
 
 
 def _mine(run_id: int) -> Any:
     return select(AttemptRow.id).where(AttemptRow.run_id == run_id)
+
+
+def _rows(session: Session, query: Any) -> Sequence[Any]:
+    """Past the ORM, which takes as long over a row as everything that is then made of it."""
+    return session.connection().execute(query).all()
 
 
 def _columns(table: Any, names: Sequence[str]) -> Any:

@@ -42,7 +42,7 @@ class Pair:
                 return "treatment" if treatment else "baseline"
 
 
-def complete_pairs(store: Store, run_id: int) -> list[Pair]:
+def counted_pairs(store: Store, run_id: int) -> list[Pair]:
     """In the order of scenarios and blocks; empty when no block is complete, or there is no such run."""
     columns = (AttemptRow.scenario, AttemptRow.block, AttemptRow.baseline)
     made = (AttemptRow.id, AttemptRow.arm, AttemptRow.passed, AttemptRow.turns)

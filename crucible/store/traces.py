@@ -6,20 +6,23 @@ Texts are counted, in characters as the model was shown them, and not read. Unkn
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import case, func
-from sqlalchemy import select as columns_of
+from sqlalchemy import String, case, cast, func
 from sqlmodel import Session, col, select
 
+from crucible.store.pages import columns_of
 from crucible.store.tables import AttemptRow, EventRow
 from crucible.store.writes import Store
 
+One = TypeVar("One")
 
-@dataclass(frozen=True, slots=True)
-class Call:
+
+class Call(NamedTuple):
     """One tool call. `shown`: characters of its result. `refused`: by a policy. `arguments` are kept of failed calls only."""
 
     turn: int
@@ -36,8 +39,7 @@ class Call:
         return self.ok or (self.read and not self.refused)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """One model reply. `input` and `output` are tokens as the provider counted them; `said` is in characters."""
 
     turn: int
@@ -63,131 +65,141 @@ class Trace:
     setup: str = ""
 
 
-NUL = r"\u0000"
-"""How JSON writes it."""
-_PICKED = {
-    "answered": ("call_id", "tool", "ok"),
-    "replied": ("input_uncached", "input_cached", "cache_write", "output"),
-    "decided": ("call_id", "action"),
-    "equipped": ("offered",),
-}
-"""What is read of an event, by its kind."""
-
-
 def traces(store: Store, run_id: int) -> dict[int, Trace]:
     """The traces of a run's attempts, by attempt id."""
     with store.reading() as session:
-        columns = select(AttemptRow.id, AttemptRow.servers, AttemptRow.agent, AttemptRow.setup)
-        attempts = session.exec(columns.where(AttemptRow.run_id == run_id)).all()
-        events = _events(session, run_id)
+        columns = columns_of(AttemptRow.id, cast(AttemptRow.servers, String), AttemptRow.agent, AttemptRow.setup)
+        attempts = session.connection().execute(columns.where(col(AttemptRow.run_id) == run_id)).all()
+        replies, calls = _by_attempt(_replies(session, run_id)), _by_attempt(_calls(session, run_id))
+        offered = dict(_offered(session, run_id))
+    read = cache(json.loads)
     return {
-        attempt_id: _trace(attempt_id, events.get(attempt_id, []), servers=servers or {}, agent=agent, setup=setup)
-        for attempt_id, servers, agent, setup in attempts
-        if attempt_id is not None
+        i: Trace(i, tuple(replies.get(i, ())), tuple(calls.get(i, ())), read(servers), offered.get(i), agent, setup)
+        for i, servers, agent, setup in attempts
     }
+
+
+def _by_attempt(found: Iterable[tuple[int, One]]) -> dict[int, list[One]]:
+    by_attempt: dict[int, list[One]] = defaultdict(list)
+    for attempt_id, one in found:
+        by_attempt[attempt_id].append(one)
+    return by_attempt
+
+
+def _replies(session: Session, run_id: int) -> Iterator[tuple[int, Reply]]:
+    for attempt_id, turn, uncached, cached, written, output, text, calls in thinned(session, run_id, REPLIED):
+        whole = None if uncached is None else uncached + (cached or 0) + (written or 0)
+        yield attempt_id, Reply(turn, whole, output, text + calls)
+
+
+def _calls(session: Session, run_id: int) -> Iterator[tuple[int, Call]]:
+    decided = thinned(session, run_id, DECIDED)
+    refused = {(attempt_id, call_id) for attempt_id, _, call_id, action in decided if action in ("block", "fail")}
+    for attempt_id, turn, call_id, tool, ok, shown, arguments in thinned(session, run_id, ANSWERED):
+        yield (
+            attempt_id,
+            Call(
+                turn=turn,
+                tool=str(tool),
+                ok=bool(ok),
+                shown=shown,
+                refused=(attempt_id, call_id) in refused,
+                read=bool(ok) or arguments is not None,
+                arguments="" if ok else _sorted(arguments),
+            ),
+        )
+
+
+def _sorted(arguments: str | None) -> str:
+    return "null" if arguments is None else json.dumps(json.loads(arguments), sort_keys=True)
+
+
+def _offered(session: Session, run_id: int) -> Iterator[tuple[int, dict[str, tuple[str, ...]]]]:
+    """The last time that an attempt was equipped comes last. Most attempts of an arm were offered the same."""
+    read = cache(_tools_by_server)
+    for attempt_id, _, offered in thinned(session, run_id, EQUIPPED):
+        if offered is not None:
+            yield attempt_id, read(offered)
+
+
+def _tools_by_server(offered: str) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(tools) for name, tools in json.loads(offered).items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Thin:
-    """An event without its texts. `picked` as _PICKED says; `text` and `calls` are lengths; `arguments` of a failed call."""
+    """What is read of events of one kind: what SQLite is to take out of them, `in_place`, so that their texts need not
+    travel; and the same of an event that another database sent `whole`."""
 
     kind: str
-    turn: int
-    picked: list[Any]
-    text: int
-    calls: int
-    arguments: str = ""
+    in_place: Callable[[], tuple[Any, ...]]
+    whole: Callable[[Mapping[str, Any]], tuple[Any, ...]]
 
 
-def _events(session: Session, run_id: int) -> dict[int, list[Thin]]:
+def thinned(session: Session, run_id: int, thin: Thin) -> Iterable[tuple[Any, ...]]:
+    """Attempt id, turn, and what is read of a run's events of one kind, in order."""
     in_place = session.get_bind().dialect.name == "sqlite"
-    columns = _thinned() if in_place else (col(EventRow.data),)
+    columns = thin.in_place() if in_place else (col(EventRow.data),)
     mine = select(AttemptRow.id).where(AttemptRow.run_id == run_id)
     query = (
-        columns_of(EventRow.attempt_id, EventRow.kind, EventRow.turn, *columns)  # type: ignore[call-overload] # any columns
-        .where(col(EventRow.attempt_id).in_(mine), col(EventRow.kind).in_(_PICKED))
+        columns_of(EventRow.attempt_id, EventRow.turn, *columns)
+        .where(col(EventRow.attempt_id).in_(mine), EventRow.kind == thin.kind)
         .order_by(col(EventRow.attempt_id), col(EventRow.seq))
     )
-    found: dict[int, list[Thin]] = {}
-    for attempt_id, kind, turn, *said in session.execute(query):
-        event = Thin(kind, turn, *_read(kind, *said)) if in_place else thin(kind, turn, json.loads(said[0]))
-        found.setdefault(attempt_id, []).append(event)
-    return found
+    rows = session.connection().execute(query)
+    return rows.all() if in_place else ((attempt, turn, *thin.whole(json.loads(data))) for attempt, turn, data in rows)
 
 
-def _thinned() -> tuple[Any, ...]:
-    """What SQLite is to send of an event: each text is parsed once, where it lies, and only its length travels."""
-    data, kind = col(EventRow.data), col(EventRow.kind)
-    picked = case(*((kind == one, func.json_extract(data, *_paths(one))) for one in _PICKED))
-    # A text that SQLite takes out of JSON ends at a NUL; where there is one, its length as JSON is near enough.
-    quoted = func.length(func.json_extract(data, "$.text", "$.nothing")) - len('["",null]')
-    size = case((func.instr(data, NUL) > 0, quoted), else_=func.length(func.json_extract(data, "$.text")))
-    texts = case((kind.in_(("answered", "replied")), size))
-    more = case(
-        (kind == "replied", func.length(func.json_extract(data, "$.tool_calls"))),
-        ((kind == "answered") & func.json_extract(data, "$.ok").is_(False), func.json_extract(data, "$.arguments")),
-    )
-    return picked, texts, more
+def _at(name: str) -> Any:
+    return func.json_extract(col(EventRow.data), f"$.{name}")
 
 
-def _paths(kind: str) -> list[str]:
-    # With a path of its own for nothing the result is an array, also where there is one thing to read.
-    return [*(f"$.{name}" for name in _PICKED[kind]), "$.nothing"]
+NUL = r"\u0000"
+"""How JSON writes it."""
 
 
-def _read(kind: str, picked: str, text: int | None, more: Any) -> tuple[list[Any], int, int, str]:
-    values = json.loads(picked)
-    failed = kind == "answered" and not values[2]
-    return values, text or 0, (more or 0) if kind == "replied" else 0, _sorted(more) if failed else ""
+def _characters() -> Any:
+    """A text that SQLite takes out of JSON ends at a NUL; where there is one, its length as JSON is near enough."""
+    data = col(EventRow.data)
+    as_json = func.length(func.json_extract(data, "$.text", "$.nothing")) - len('["",null]')
+    return func.coalesce(case((data.contains(NUL), as_json), else_=func.length(_at("text"))), 0)
 
 
-def _sorted(arguments: str | None) -> str:
-    return json.dumps(None if arguments is None else json.loads(arguments), sort_keys=True)
+def _as_json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def thin(kind: str, turn: int, event: Mapping[str, Any]) -> Thin:
-    """The same of an event that was sent whole."""
-    failed = kind == "answered" and not event.get("ok")
-    calls = (
-        len(json.dumps(event["tool_calls"], separators=(",", ":"), ensure_ascii=False)) if "tool_calls" in event else 0
-    )
-    return Thin(
-        kind,
-        turn,
-        [event.get(name) for name in (*_PICKED[kind], "nothing")],
+REPLIED = Thin(
+    "replied",
+    lambda: (
+        *map(_at, ("input_uncached", "input_cached", "cache_write", "output")),
+        _characters(),
+        func.coalesce(func.length(_at("tool_calls")), 0),
+    ),
+    lambda event: (
+        *map(event.get, ("input_uncached", "input_cached", "cache_write", "output")),
         len(event.get("text") or ""),
-        calls,
-        json.dumps(event.get("arguments"), sort_keys=True) if failed else "",
-    )
-
-
-def _trace(attempt_id: int, events: Iterable[Thin], **brought: Any) -> Trace:
-    events = list(events)
-    refused = {e.picked[0] for e in events if e.kind == "decided" and e.picked[1] in ("block", "fail")}
-    offered = [e.picked[0] for e in events if e.kind == "equipped" and e.picked[0] is not None]
-    return Trace(
-        attempt_id,
-        tuple(_reply(e) for e in events if e.kind == "replied"),
-        tuple(_call(e, refused) for e in events if e.kind == "answered"),
-        offered={name: tuple(tools) for name, tools in offered[-1].items()} if offered else None,
-        **brought,
-    )
-
-
-def _reply(event: Thin) -> Reply:
-    uncached, cached, written, output, _ = event.picked
-    whole = None if uncached is None else uncached + (cached or 0) + (written or 0)
-    return Reply(event.turn, whole, output, event.text + event.calls)
-
-
-def _call(event: Thin, refused: set[str]) -> Call:
-    call_id, tool, ok, _ = event.picked
-    return Call(
-        turn=event.turn,
-        tool=str(tool),
-        ok=bool(ok),
-        shown=event.text,
-        refused=call_id in refused,
-        read=bool(ok) or event.arguments != "null",
-        arguments=event.arguments,
-    )
+        len(_as_json(event.get("tool_calls")) or ""),
+    ),
+)
+"""Its usage, the characters of its text and of its calls as JSON."""
+ANSWERED = Thin(
+    "answered",
+    lambda: (*map(_at, ("call_id", "tool", "ok")), _characters(), case((~_at("ok"), _at("arguments")))),
+    lambda event: (
+        *map(event.get, ("call_id", "tool", "ok")),
+        len(event.get("text") or ""),
+        None if event.get("ok") else _as_json(event.get("arguments")),
+    ),
+)
+"""Its call, tool and whether it went well, the characters of its text, and the arguments of a failed one as JSON."""
+DECIDED = Thin(
+    "decided",
+    lambda: (_at("call_id"), _at("action")),
+    lambda event: (event["call_id"], event["action"]),
+)
+EQUIPPED = Thin(
+    "equipped",
+    lambda: (_at("offered"),),
+    lambda event: (_as_json(event.get("offered")),),
+)

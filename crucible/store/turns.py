@@ -22,6 +22,10 @@ _DECIDED = ("call_id", "action", "policy_id")
 _PICKED = {"replied": _REPLIED, "answered": _ANSWERED, "decided": _DECIDED}
 
 
+Picked = tuple[int, str, int, float, dict[str, Any], str | None]
+"""Of an event: place, kind, turn, time, the fields that are picked, and the beginning of its text where that is read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One tool call. `seq` is its event's place in the transcript, `at` seconds since the attempt started.
@@ -68,7 +72,21 @@ class _Draft:
 def turns_of(store: Store, attempt_id: int) -> list[Turn]:
     """The turns of an attempt in order; empty when it has none, or does not exist."""
     with store.reading() as session:
-        events = _events(session, attempt_id)
+        events = _events(session, [attempt_id])
+    return _turns(event for _, event in events)
+
+
+def turns_of_each(store: Store, attempt_ids: Sequence[int]) -> dict[int, list[Turn]]:
+    """The same of several attempts at once, by their number."""
+    with store.reading() as session:
+        events = _events(session, attempt_ids)
+    by_attempt: dict[int, list[Picked]] = {attempt: [] for attempt in attempt_ids}
+    for attempt, event in events:
+        by_attempt[attempt].append(event)
+    return {attempt: _turns(mine) for attempt, mine in by_attempt.items()}
+
+
+def _turns(events: Iterable[Picked]) -> list[Turn]:
     drafts: dict[int, _Draft] = {}
     refused: dict[str, str] = {}
     for seq, kind, number, at, picked, text in events:
@@ -97,7 +115,8 @@ def texts_of(store: Store, attempt_id: int, seqs: Sequence[int], most: int = SAI
     return {seq: (said or "") if in_place else json.loads(said).get("text", "")[:most] for seq, said in rows}
 
 
-def _events(session: Session, attempt_id: int) -> Iterable[tuple[int, str, int, float, dict[str, Any], str | None]]:
+def _events(session: Session, attempt_ids: Sequence[int]) -> Iterable[tuple[int, Picked]]:
+    """By attempt and place, each with the attempt before it."""
     in_place = session.get_bind().dialect.name == "sqlite"
     data, kind = col(EventRow.data), col(EventRow.kind)
     thin = (
@@ -109,12 +128,13 @@ def _events(session: Session, attempt_id: int) -> Iterable[tuple[int, str, int, 
         ),
         case((_told_by_text(kind, data), func.substr(func.json_extract(data, "$.text"), 1, SAID))),
     )
+    told = (EventRow.attempt_id, EventRow.seq, EventRow.kind, EventRow.turn, EventRow.at)
     query = (
-        columns_of(EventRow.seq, EventRow.kind, EventRow.turn, EventRow.at, *(thin if in_place else (data,)))  # type: ignore[call-overload] # any columns
-        .where(col(EventRow.attempt_id) == attempt_id, kind.in_(_PICKED))
-        .order_by(col(EventRow.seq))
+        columns_of(*told, *(thin if in_place else (data,)))  # type: ignore[call-overload] # any columns
+        .where(col(EventRow.attempt_id).in_(attempt_ids), kind.in_(_PICKED))
+        .order_by(col(EventRow.attempt_id), col(EventRow.seq))
     )
-    return [_picked(row, in_place=in_place) for row in session.execute(query)]
+    return [(attempt, _picked(row, in_place=in_place)) for attempt, *row in session.execute(query)]
 
 
 def _told_by_text(kind: Any, data: Any) -> ColumnElement[bool]:
@@ -122,7 +142,7 @@ def _told_by_text(kind: Any, data: Any) -> ColumnElement[bool]:
     return or_(kind == "replied", and_(kind == "answered", func.json_extract(data, "$.arguments").is_(None)))
 
 
-def _picked(row: Any, *, in_place: bool) -> tuple[int, str, int, float, dict[str, Any], str | None]:
+def _picked(row: Any, *, in_place: bool) -> Picked:
     seq, kind, turn, at, said, *heads = row
     names = _PICKED[kind]
     if in_place:

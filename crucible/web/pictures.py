@@ -6,19 +6,24 @@ US dollars, tokens.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from math import ceil
 
 from crucible.report.arms import ArmSummary, Line
-from crucible.report.comparison import Comparison
 from crucible.report.overall import Overall
 from crucible.report.tables import Arms, by_role, known_mean
 from crucible.report.verdict import Verdict
+from crucible.store.states import RUNNING, UNFINISHED
 from crucible.web.site import Data
 
 MOST_BLOCKS = 150
 """Blocks of a scenario that are drawn."""
 MOST_POINTS = 400
 """Scores of an arm that are drawn."""
+COLUMN, RISE, HIGHEST = 0.02, 5.0, 50.0
+"""Scores within a COLUMN are drawn above one another, RISE pixels each, closer where they would rise above HIGHEST."""
 
 
 def arms(run: Overall) -> list[Data]:
@@ -41,14 +46,19 @@ def _arm(mine: list[ArmSummary]) -> Data:
         "scored": sum(a.total.n for a in mine),
         "cost_usd": known_mean([a.cost_usd.value for a in mine]),
         "cost_known": sum(a.cost_usd.n for a in mine),
-        "lost": sum(sum(a.not_counted.values()) for a in mine),
+        "lost": sum(n for a in mine for cause, n in a.not_counted.items() if cause not in (RUNNING, UNFINISHED)),
     }
 
 
 def differences(run: Overall) -> Data:
     """The difference with its interval, that of each scenario below it, and the scale they share."""
-    rows = [_difference(run, claim.about, claim.verdict, True) for claim in run.claims if _drawn(claim.verdict)]
-    if len(run.comparisons) > 1 or not rows:
+    alone = len(run.comparisons) == 1
+    rows = [
+        _difference(run, "on this scenario" if alone else claim.about, claim.verdict, True)
+        for claim in run.claims
+        if _drawn(claim.verdict)
+    ]
+    if not alone or not rows:
         rows += [_difference(run, one.scenario, one.verdict, False) for one in run.comparisons if _drawn(one.verdict)]
     widest = max((abs(v) for row in rows for v in (row["difference"], *(row["interval"] or ()))), default=0.0)
     scale = min(1.0, ceil(4 * max(widest, 2 * run.margin, 0.25)) / 4)
@@ -76,18 +86,19 @@ def _difference(run: Overall, name: str, verdict: Verdict, primary: bool) -> Dat
 
 def blocks(run: Overall) -> list[Data]:
     """Each scenario's blocks in order, in each the attempt of every arm as it stands."""
-    return [_blocks(one, [arm.arm for arm in one.arms]) for one in run.comparisons]
+    return [grid(one.scenario, [arm.arm for arm in one.arms], one.lines) for one in run.comparisons]
 
 
-def _blocks(one: Comparison, names: list[str]) -> Data:
+def grid(scenario: str, names: list[str], lines: Iterable[Line]) -> Data:
+    """A scenario's blocks."""
     found: dict[int, dict[str, Line]] = {}
-    for line in one.lines:
+    for line in lines:
         found.setdefault(line.block, {})[line.arm] = line
     shown = [
         {"block": block, "cells": [cell(name, of.get(name)) for name in names], "both": _both(names, of)}
         for block, of in sorted(found.items())[:MOST_BLOCKS]
     ]
-    return {"scenario": one.scenario, "arms": names, "blocks": shown, "more": max(0, len(found) - MOST_BLOCKS)}
+    return {"scenario": scenario, "arms": names, "blocks": shown, "more": max(0, len(found) - MOST_BLOCKS)}
 
 
 def _both(names: list[str], of: dict[str, Line]) -> list[int] | None:
@@ -105,19 +116,21 @@ def cell(name: str, line: Line | None) -> Data:
 
 
 def state(line: Line) -> str:
-    """How an attempt stands, in one word: green, red, lost (does not count), running, open (not made)."""
+    """How an attempt stands, in one word: green, red, lost (does not count), running, unfinished, open (not made)."""
     if line.attempt_id is None:
         return "open"
     if line.counted is None:
-        return "running"
+        return line.ending
     if not line.counted:
         return "lost"
     return "green" if line.passed else "red"
 
 
 def _says(line: Line) -> str:
+    if line.counted is None:
+        return RUNNING if line.ending == RUNNING else f"{line.ending}: the process that made it is gone"
     if not line.counted:
-        return f"not counted ({line.cause}): {line.detail}" if line.counted is False else "running"
+        return f"not counted ({line.cause}): {line.detail}"
     suite = "suite green" if line.passed else "suite red"
     score = "not scored" if line.total is None else f"score {line.total:.2f}"
     return f"{suite}, {score}, ended: {line.ending}"
@@ -130,8 +143,21 @@ def strips(run: Overall) -> list[Data]:
     for mine in by_role(run):
         names = {arm.arm for arm in mine}
         scores = sorted(line.total for line in lines if line.arm in names and line.total is not None)
-        found.append({"arm": " / ".join(sorted(names)), "n": len(scores), "scores": scores[:: _every(len(scores))]})
+        shown = scores[:: _every(len(scores))]
+        found.append({"arm": " / ".join(sorted(names)), "n": len(scores), "scores": shown, **stacked(shown)})
     return found if lines else []
+
+
+def stacked(scores: Sequence[float]) -> Data:
+    """Where each score is drawn: `up` is in pixels above the axis."""
+    columns = Counter(int(score / COLUMN) for score in scores)
+    rise = min(RISE, HIGHEST / max(1, max(columns.values(), default=1) - 1))
+    points = [
+        {"score": score, "up": round(rise * level, 2)}
+        for _, column in groupby(scores, key=lambda score: int(score / COLUMN))
+        for level, score in enumerate(column)
+    ]
+    return {"points": points, "height": round(12 + max((point["up"] for point in points), default=0))}
 
 
 def _every(count: int) -> int:

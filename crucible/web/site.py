@@ -22,6 +22,11 @@ class NotFound(UsageError):  # noqa: N818 - what it says is the status, as HTTP 
     """There is nothing at this address."""
 
 
+def no_run(run_id: int) -> NotFound:
+    """There is no such run."""
+    return NotFound(f"there is no run {run_id} in this store", hint="the runs that are stored are listed under Runs")
+
+
 @dataclass(frozen=True)
 class Site:
     """One store, seen through a browser. `token` is new with every start: forms that change something carry it."""

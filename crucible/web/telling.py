@@ -10,7 +10,7 @@ from crucible.report.alignment import Alignment, Row, align
 from crucible.report.moments import Moment, brings, call_line, first_edit
 from crucible.report.overall import Overall
 from crucible.report.went import went
-from crucible.store.pairs import Pair, complete_pairs
+from crucible.store.pairs import Pair, counted_pairs
 from crucible.store.turns import Step, Turn, turns_of
 from crucible.store.writes import Store
 from crucible.web.pages.side_by_side import sentence
@@ -72,7 +72,7 @@ class Telling:
 
 def telling(store: Store, run: Overall, rows: int) -> Telling | None:
     """At most so many rows of it; None where no block is complete, or nothing was recorded of its attempts."""
-    chosen = _chosen(run, complete_pairs(store, run.run_id))
+    chosen = _chosen(run, counted_pairs(store, run.run_id))
     if chosen is None or not rows:
         return None
     pair, why = chosen

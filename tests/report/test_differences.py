@@ -323,7 +323,7 @@ def test_what_really_ran_stands_beside_what_was_declared(store: Store) -> None:
     assert found is not None
     assert (
         "The arms differ in: agent (codex 0.9 against the built-in loop), extra tools (asd = code-graph 0.2.1: 1 tool, "
-        "0.1 KB of schemas)."
+        "0.1 KB of schemas); which of the 2 made a difference, this run cannot tell."
     ) == found.comparisons[0].uptake[0]
 
 

@@ -266,7 +266,7 @@ def test_when_both_say_the_same_it_says_so(store: Store) -> None:
     found = with_and_without_judge(
         store, judged_run(store, {"asd-arm": 0.9, "plain": 0.2}, {"asd-arm": 10, "plain": 0})
     )
-    assert "Both say the same." == found.lines()[-1]
+    assert "Both name the same direction." == found.lines()[-1]
     assert found.agree
 
 
@@ -283,7 +283,7 @@ def test_a_rehearsal_says_nothing_of_a_judge(store: Store) -> None:
     assert [] == with_and_without_judge(store, run_id).lines()
 
 
-def test_the_second_look_stands_where_the_verdict_is_about_the_score_and_else_is_exploratory(store: Store) -> None:
+def test_the_second_look_stands_by_the_verdict_on_the_score_and_else_before_what_is_exploratory(store: Store) -> None:
     """And where no verdict was given, it would be a look half-way."""
     text = {}
     for metric, status in (("score", {}), ("pass_rate", {}), ("score", {"blocks": 11})):
@@ -293,9 +293,10 @@ def test_the_second_look_stands_where_the_verdict_is_about_the_score_and_else_is
         console = Console(width=120, record=True, file=StringIO())
         console.print(run_view(store, run_id))
         text[metric, bool(status)] = console.export_text()
-    apart, _, explored = text["pass_rate", False].partition("Exploratory")
-    assert "With the judge" not in apart
-    assert "The score, which the verdict is not about:" in explored
+    before, _, explored = text["pass_rate", False].partition("Does the score rest on the judge?")
+    assert "With the judge" not in before
+    assert "Order within blocks" in before
+    assert "Exploratory" in explored
     assert "With the judge" in text["score", False].partition("What could this run see?")[0]
     assert "With the judge" not in text["score", True]
     assert "No verdict: the run is not complete" in text["score", True]

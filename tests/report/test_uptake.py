@@ -25,7 +25,7 @@ from crucible.runner.command import Options, choose, start
 from crucible.settings import load_settings
 from crucible.store.filling import Filled, fill_run
 from crucible.store.tables import AttemptRow, EventRow, RunRow
-from crucible.store.traces import Call, Reply, Trace, _events, thin, traces
+from crucible.store.traces import ANSWERED, DECIDED, EQUIPPED, REPLIED, Call, Reply, Trace, thinned, traces
 from crucible.store.writes import Store
 from crucible.transcript.events import Event
 from tests.report.telling import TOOLS, answered, equipped, refused, replied, started, tell, with_server
@@ -57,13 +57,12 @@ def test_calls_are_counted_by_what_came_of_them() -> None:
         Call(4, "a", False, 5, read=False, arguments="null"),
         Call(4, "b", True, 5),
     )
-    trace = Trace(1, tuple(Reply(turn, 1, 1, 1) for turn in range(1, 6)), calls)
-    assert Counted(5, 6, 1, 3, 1, 1, 1, 4, 3, 1) == calls_of(trace, lambda tool: tool == "a")
-    every = calls_of(trace, lambda _: True)
+    assert Counted(5, 6, 1, 3, 1, 1, 1, 4, 3, 1) == calls_of([call for call in calls if call.tool == "a"], 5)
+    every = calls_of(calls, 5)
     assert (7, 2, 5, 4, 2) == (every.called, every.succeeded, every.turns, every.turns_with, every.lost_turns)
     assert 0.8 == every.share
     assert every.called == every.succeeded + every.errors + every.refused + every.unread
-    assert (None, None, 0) == (Counted().share, calls_of(Trace(1), lambda _: True).first, Counted().reached)
+    assert (None, None, 0) == (Counted().share, calls_of((), 1).first, Counted().reached)
 
 
 def test_together_calls_are_summed_and_the_first_use_is_the_median() -> None:
@@ -165,8 +164,10 @@ def test_an_event_thinned_in_the_store_reads_as_one_that_was_sent_whole(store: S
     tell(store, 1, events)
     with store.reading() as session:
         rows = session.exec(select(EventRow)).all()
-        whole = [thin(row.kind, row.turn, json.loads(row.data)) for row in rows]
-        assert whole == _events(session, run_id)[1]
+        for thin in (EQUIPPED, REPLIED, ANSWERED, DECIDED):
+            mine = (row for row in rows if row.kind == thin.kind)
+            whole = [(row.attempt_id, row.turn, *thin.whole(json.loads(row.data))) for row in mine]
+            assert whole == [*map(tuple, thinned(session, run_id, thin))] != []
 
 
 def test_a_result_with_binary_in_it_is_not_taken_for_a_short_one(store: Store) -> None:
@@ -200,7 +201,7 @@ def test_the_first_rows_say_what_was_offered_called_and_lost(store: Store) -> No
         "extra tools offered asd 1.2: 2 tools, 0.1 KB of schemas none",
         "extra tools used in 7 of 10 attempts: 28 calls, 7 succeeded -",
         "turns with extra tools 51%, first in turn 2 -",
-        "lost turns, extra tools 14 of 21 (14 errors, 7 unread, 7 repeats) -",
+        "lost turns, extra tools 14 of 21 with calls (14 errors, 7 unread, 7 repeats) -",
         "where the tokens went (estimated) new old (baseline)",
         "model output (counted) 41 (9%) 20 (9%)",
     ):
@@ -295,4 +296,4 @@ def test_a_real_run_tells_where_its_tokens_went(bench: Path) -> None:
                 assert (3000, 60) == (use.tokens.input, use.tokens.output)
                 assert {"bash", "no_such_tool"} == use.tokens.results.keys()
                 assert use.tokens.schemas > use.tokens.prompt > use.tokens.results["bash"] > 0
-            assert "lost turns 0 of 2 (1 unread)" in shown(store, result.run_id)
+            assert "lost turns 0 of 2 with calls (1 unread)" in shown(store, result.run_id)

@@ -34,7 +34,11 @@ def test_a_run_whose_process_is_there_is_running() -> None:
         made_by.kill()
 
 
-@pytest.mark.parametrize("owner", [None, this_process(), f"not-{HERE}:1", f"{HERE}.elsewhere:{2**22 + 1}"])
+@pytest.mark.parametrize(
+    "owner",
+    [None, this_process(), f"not-{HERE}:1", f"{HERE}.elsewhere:{2**22 + 1}"],
+    ids=["nobody", "this process", "another machine", "a machine of a longer name"],
+)
 def test_what_cannot_be_asked_is_believed_to_run(owner: str | None) -> None:
     assert "running" == run_state("running", owner)
 
@@ -44,7 +48,11 @@ def test_a_run_that_is_over_keeps_its_word(status: str) -> None:
     assert status == run_state(status, f"{HERE}:{2**22 + 1}")
 
 
-@pytest.mark.parametrize(("owner", "expected"), [(None, False), (this_process(), False), ("other:1", True)])
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [(None, False), (this_process(), False), ("other:1", True)],
+    ids=["nobody", "this process", "another machine"],
+)
 def test_a_run_of_another_machine_is_told_apart(owner: str | None, expected: bool) -> None:
     assert expected == is_elsewhere(owner)
 

@@ -33,7 +33,7 @@ def scenario(name: str = "s") -> ScenarioRow:
 
 def run(rehearsal: bool = False) -> RunRow:
     return RunRow(
-        created_at=now(), status="running", rehearsal=rehearsal, seed=1, blocks=2, sandbox="overlay",
+        created_at=now(), status="done", rehearsal=rehearsal, seed=1, blocks=2, sandbox="overlay",
         judge="facts", judge_samples=1, parallel=1, version="0", bench=".",
     )  # fmt: skip
 

@@ -152,6 +152,23 @@ def test_keys_go_from_difference_to_difference(browser: Browser, site: str) -> N
         assert [] == seen.problems
 
 
+def test_a_difference_opens_its_turn_and_keys_go_on_from_attempt_to_attempt(browser: Browser, site: str) -> None:
+    with watching(browser, site) as seen:
+        seen.open("/compare/1/2")
+        seen.page.locator("a", has_text="B turn").last.click()
+        expect(seen.page).to_have_url(re.compile(rf"{site}/attempts/2\?turn=(\d+)#turn-\1$"))
+        expect(seen.page.locator("article.turn:target")).to_be_in_viewport()
+        seen.page.keyboard.press("n")
+        expect(seen.page).to_have_url(f"{site}/attempts/3")
+        seen.page.keyboard.press("p")
+        expect(seen.page).to_have_url(f"{site}/attempts/2")
+        seen.page.get_by_role("link", name="beside attempt").click()
+        expect(seen.page.get_by_role("heading", level=1)).to_contain_text("beside")
+        seen.page.keyboard.press("n")
+        expect(seen.page.get_by_role("heading", level=1)).to_have_text(re.compile("^Attempt [34] beside attempt [34]$"))
+        assert [] == seen.problems
+
+
 def test_a_comparison_leads_to_two_attempts_side_by_side(browser: Browser, site: str) -> None:
     with watching(browser, site) as seen:
         seen.open("/runs/1/comparison")

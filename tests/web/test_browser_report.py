@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -76,6 +77,47 @@ def test_the_file_opens_from_disk_and_asks_for_nothing(
         assert ([], []) == (overflow(seen.page), seen.problems)
         assert "owned" != seen.page.title()
         assert 1 == seen.page.locator("h1").count()
+        assert 0 == seen.page.locator("script").count()
+
+
+def test_the_file_says_in_its_tab_what_it_is_about_and_folds_what_was_asked(
+    browser: Browser, files: dict[str, Path]
+) -> None:
+    with watching(browser, files["rehearsed"].as_uri()) as seen:
+        seen.open("")
+        assert "careful against baseline on first-bug: not tested" == seen.page.title()
+        task = seen.page.get_by_text("One test of the shelf package fails.")
+        assert not task.is_visible()
+        seen.page.get_by_text("What was asked").click()
+        assert task.is_visible()
+
+
+def test_an_attempt_in_the_drawing_leads_to_its_row_and_that_to_its_turns(
+    browser: Browser, files: dict[str, Path]
+) -> None:
+    with watching(browser, files["rehearsed"].as_uri()) as seen:
+        seen.open("")
+        seen.page.locator("a.dot").first.click()
+        assert re.fullmatch(r".*#attempt-\d+", seen.page.url)
+        assert seen.page.locator("tr:target").is_visible()
+        seen.page.locator('a[href="#telling"]').first.click()
+        assert seen.page.locator("#telling:target .turns").is_visible()
+        assert [] == seen.problems
+
+
+def test_the_file_prints_the_verdict_first_and_what_is_folded_too(
+    browser: Browser, files: dict[str, Path], tmp_path: Path
+) -> None:
+    with watching(browser, files["rehearsed"].as_uri()) as seen:
+        seen.open("")
+        seen.page.emulate_media(media="print")
+        tops = [seen.page.locator(what).first.bounding_box() for what in (".verdict", ".asked pre")]
+        assert all(tops)
+        assert tops[0] is not None
+        assert tops[1] is not None
+        assert tops[0]["y"] < tops[1]["y"]
+        assert tops[1]["height"] > 0
+        seen.page.pdf(path=screenshots(tmp_path) / "file-rehearsed.pdf", format="A4")
 
 
 def test_the_file_is_accessible(browser: Browser, files: dict[str, Path]) -> None:

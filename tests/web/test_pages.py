@@ -19,8 +19,8 @@ from crucible.report.overall import overall
 from crucible.report.plain import PlainTable, plain_parts
 from crucible.report.terminal import beside, marks, parts
 from crucible.settings import Settings
-from crucible.store.filling import Filled, fill_run
-from crucible.store.tables import AttemptRow, RunRow
+from crucible.store.filling import JUDGE, Filled, fill_run
+from crucible.store.tables import AttemptRow, RunRow, TotalRow
 from crucible.store.writes import Store, now
 from crucible.web.app import make_app
 from crucible.web.changes import diff_lines, quoted_at
@@ -114,6 +114,27 @@ def test_an_attempt_that_was_made_again_is_still_listed(tmp_path: Path) -> None:
         store.finish_attempt(again, {"ending": "finished", "cause": "agent", "counted": True, "passed": True})
         (lost,) = client(store, tmp_path).get(f"/runs/{run}/comparison.json").json()["lost"]
     assert ("harness", again) == (lost["cause"], lost["again"])
+
+
+def test_a_comparison_that_was_read_before_shows_what_came_since(tmp_path: Path) -> None:
+    """An attempt that starts, its end, and its judging."""
+    with Store(tmp_path / "store.db") as store:
+        run = fill_run(store, {"s": {"a": [Filled(True, 0.5)], "b": [Filled(True, 0.5)]}}, "b", blocks=2)
+        site = client(store, tmp_path)
+
+        def seen() -> tuple[str, int, int]:
+            data = site.get(f"/runs/{run}/comparison.json?arm=a").json()
+            states = [attempt["state"] for attempt in data["attempts"] if attempt["block"] == 2]
+            return states[0], data["arms"][0]["counted"], data["arms"][0]["scored"]
+
+        assert ("open", 1, 1) == seen() == seen()
+        again = _begin(store, run, block=2)
+        assert ("unfinished", 1, 1) == seen()
+        store.finish_attempt(again, {"ending": "finished", "cause": "agent", "counted": True, "passed": True})
+        assert ("green", 2, 1) == seen()
+        total = TotalRow(attempt_id=again, judge_id=JUDGE, seq=0, value=1.0, partial=1.0, weight_scored=1.0, missing=[])
+        store.add_judging(again, JUDGE, (), (), total)
+        assert ("green", 2, 2) == seen() == seen()
 
 
 def test_a_rehearsal_is_labelled_on_its_pages_and_never_ranked(site: TestClient, filled: Kept) -> None:
@@ -240,6 +261,24 @@ def test_a_refused_call_shows_the_policy_that_refused_it(site: TestClient, fille
     assert "⊘ refused by policy P1: tests are not to be changed" in said
 
 
+def test_an_attempt_names_itself_and_leads_to_those_around_it(site: TestClient) -> None:
+    """The rehearsal's four attempts are two blocks of two arms."""
+    data, page = site.get("/attempts/3.json").json(), site.get("/attempts/3").text
+    attempt, (near,) = data["attempt"], data["beside"]
+    assert f"<title>Attempt 3: {attempt['arm']} on first-bug, block 2 · Crucible</title>" in page
+    assert (2, 4, 4) == (data["previous"], data["next"], near["attempt"])
+    assert ('rel="prev" href="/attempts/2"' in page, 'rel="next" href="/attempts/4"' in page) == (True, True)
+    assert 'href="/compare/3/4">beside attempt 4</a>' in page
+    assert 'href="/runs" aria-current="page"' in page
+
+
+def test_keys_turn_the_pages_of_a_long_attempt_and_leave_it_by_link_alone(site: TestClient, filled: Kept) -> None:
+    page = site.get(f"/attempts/{filled.long}?turn=21").text
+    ways = [href.partition("#")[0] for href in re.findall(r'rel="(?:prev|next)" href="([^"]*)"', page)]
+    assert {"?turn=1", "?turn=41"} == set(ways)
+    assert f'href="/attempts/{filled.long + 1}"' in page
+
+
 def test_evidence_leads_to_the_lines_it_quotes(site: TestClient, filled: Kept) -> None:
     """Every link of a quotation leads to something that is on the page it opens."""
     found = 0
@@ -347,9 +386,11 @@ def test_a_store_that_is_missing_or_newer_is_one_line_that_says_what_to_do(cli: 
     assert "Traceback" not in newer.stderr
 
 
-def _begin(store: Store, run: int) -> None:
-    row = {"run_id": run, "scenario_hash": "hash-s", "scenario": "s", "arm": "a", "block": 1, "baseline": False}
-    store.start_attempt(AttemptRow(**row, retry=0, model="m", rehearsal=False, sandbox="overlay", started_at=now()))
+def _begin(store: Store, run: int, block: int = 1) -> int:
+    row = {"run_id": run, "scenario_hash": "hash-s", "scenario": "s", "arm": "a", "block": block, "baseline": False}
+    return store.start_attempt(
+        AttemptRow(**row, retry=0, model="m", rehearsal=False, sandbox="overlay", started_at=now())
+    )
 
 
 def client(store: Store, bench: Path, *, read_only: bool = True) -> TestClient:

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from crucible.report.parting import Parting, Step, in_words, parting, usual
 from crucible.store.filling import Filled, fill_run
-from crucible.store.pairs import complete_pairs
+from crucible.store.pairs import counted_pairs
 from crucible.store.turns import Step as Call
 from crucible.store.turns import Turn
 from crucible.store.writes import Store
@@ -76,7 +76,7 @@ def test_only_blocks_whose_two_attempts_count_are_pairs(tmp_path: Path) -> None:
     lost, green, red = Filled(None, cause="provider"), Filled(True), Filled(False)
     with Store(tmp_path / "crucible.db") as store:
         run = fill_run(store, {"bug": {"search": [green, lost, green], "plain": [red, green, green]}}, "plain")
-        assert [(1, "treatment"), (3, "both")] == [(pair.block, pair.outcome) for pair in complete_pairs(store, run)]
+        assert [(1, "treatment"), (3, "both")] == [(pair.block, pair.outcome) for pair in counted_pairs(store, run)]
 
 
 def test_the_page_filters_by_whose_suite_is_green(site: TestClient, filled: Kept) -> None:

@@ -264,7 +264,10 @@ def test_stop_ends_a_program_that_ignores_sigterm_and_forks_with_all_of_its_sess
     async def body(world: World) -> tuple[int, int | None, str]:
         running = await world.start(program("sh", "-c", script))
         await running.reader.readline()
-        there = len(commands_with(mark))
+        for _ in range(500):  # `up` is said before the last of them has started
+            if (there := len(commands_with(mark))) >= 4:
+                break
+            await asyncio.sleep(0.02)
         await running.stop()
         await running.stop()
         assert [] == commands_with(mark)

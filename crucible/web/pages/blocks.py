@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from crucible.report.parting import in_words, parting, usual
-from crucible.store.pairs import Pair, complete_pairs
+from crucible.store.pairs import Pair, counted_pairs
 from crucible.store.queries import run_record
-from crucible.store.turns import turns_of
+from crucible.store.turns import turns_of_each
 from crucible.store.writes import Store
-from crucible.web.pages.comparison import no_run
-from crucible.web.site import Ask, Data, Site
+from crucible.web.site import Ask, Data, Site, no_run
 
 BLOCKS_A_PAGE = 25
 TELLING = 5
@@ -24,7 +23,7 @@ SHOWN = ("all", "treatment", "baseline", "both", "neither")
 def blocks_page(site: Site, ask: Ask) -> Data:
     """`?show=` one of SHOWN: whose suite is green; `?page=N`."""
     run_id = ask.number("run", "run")
-    pairs = complete_pairs(site.store, run_id)
+    pairs = counted_pairs(site.store, run_id)
     if not pairs and run_record(site.store, run_id) is None:
         raise no_run(run_id)
     show = ask.choice("show", SHOWN)
@@ -46,12 +45,13 @@ def blocks_page(site: Site, ask: Ask) -> Data:
 
 def parting_part(store: Store, run_id: int) -> Data:
     """What the comparison says of it: the sentence over the first blocks, and the most telling of them."""
-    pairs = complete_pairs(store, run_id)
+    pairs = counted_pairs(store, run_id)
     found = laid_out(store, _telling_first(pairs)[:LOOKED_AT])
     return {
         **found,
         "rows": found["rows"][:TELLING],
         "complete": len(pairs),
+        "looked": len(found["rows"]),
         "several": len({pair.scenario for pair in pairs}) > 1,
         **arm_names(pairs),
     }
@@ -72,7 +72,8 @@ def arm_names(pairs: Sequence[Pair]) -> Data:
 
 def laid_out(store: Store, pairs: Sequence[Pair]) -> Data:
     """Each of these blocks with where its attempts part, and a sentence on all of them."""
-    found = [parting(turns_of(store, p.treatment.attempt), turns_of(store, p.baseline.attempt)) for p in pairs]
+    turns = turns_of_each(store, [made.attempt for p in pairs for made in (p.treatment, p.baseline)])
+    found = [parting(turns[p.treatment.attempt], turns[p.baseline.attempt]) for p in pairs]
     names = arm_names(pairs)
     return {
         "rows": [

@@ -13,7 +13,7 @@ function setTheme(theme) {
   if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
   try { localStorage.setItem("theme", theme); } catch { /* a browser that keeps nothing still shows it */ }
   const button = document.getElementById("theme");
-  if (button) button.textContent = theme ? theme[0].toUpperCase() + theme.slice(1) : "Auto";
+  if (button) button.textContent = `Theme: ${theme || "auto"}`;
 }
 setTheme(stored());
 
