@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
-from crucible.llm._litellm import load
+from crucible.llm._litellm import load, price_map
 from crucible.llm.price import Price, cost_usd, known_price, most_usd, nearest_priced
 from crucible.transcript.messages import Usage
 
@@ -99,3 +102,14 @@ def test_the_most_a_call_can_cost() -> None:
     assert most_usd(100, 10, Price(1.0, 2.0)) == 120
     assert most_usd(100, 10, Price(1.0, 2.0, above=(99, Price(3.0, 4.0)))) == 340
     assert most_usd(100, 10, None) is None
+
+
+def test_the_price_map_is_the_one_that_the_library_itself_uses() -> None:
+    assert load().model_cost == price_map()
+
+
+def test_a_price_is_known_without_importing_the_library() -> None:
+    """A report must not wait five seconds for it."""
+    code = "from crucible.llm.price import known_price as p; import sys; print(p('gpt-4o').input, 'litellm' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "2.5e-06 False" == done.stdout.strip()

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, Self
 
-from crucible.llm._litellm import load
+from crucible.llm._litellm import price_map
 from crucible.transcript.messages import Usage
 
 _LOCAL = ("ollama", "ollama_chat", "lemonade", "lm_studio", "llamafile", "hosted_vllm")
@@ -84,14 +84,14 @@ def known_price(model: str) -> Price | None:
 
 def nearest_priced(model: str, count: int = 3) -> list[str]:
     """Names of priced models that look like this one, closest first."""
-    known = {_spelling(name): name for name in load().model_cost if known_price(name) is not None}
+    known = {_spelling(name): name for name in price_map() if known_price(name) is not None}
     close = get_close_matches(_spelling(model), known, n=count, cutoff=0.6)
     bare = get_close_matches(_spelling(model.rpartition("/")[2]), known, n=count, cutoff=0.6)
     return list(dict.fromkeys(known[name] for name in (*bare, *close)))[:count]
 
 
 def _entry(model: str) -> dict[str, Any] | None:
-    prices: dict[str, dict[str, Any]] = load().model_cost
+    prices = price_map()
     prefix, slash, rest = model.partition("/")
     if model in prices or not slash:
         return prices.get(model)
