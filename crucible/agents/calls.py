@@ -12,6 +12,7 @@ from crucible.errors import Cause, nearest
 from crucible.policy.rules import Decision, decide
 from crucible.redaction import redact
 from crucible.scenario.schema import PATH_ARGUMENT, Policy
+from crucible.transcript.events import NO_TOOL
 from crucible.transcript.messages import ToolCall, ToolSpec
 from crucible.world.types import ToolOutcome, World
 
@@ -38,7 +39,7 @@ def refusal(text: str) -> ToolOutcome:
 def read_arguments(call: ToolCall, tools: Mapping[str, ToolSpec]) -> dict[str, Any] | str:
     """The arguments as the tool takes them, or what is wrong with the call, in words the model can act on."""
     if call.name not in tools:
-        return f"There is no tool {call.name!r}{nearest(call.name, tools) or '.'} The tools are: {', '.join(tools)}."
+        return f"{NO_TOOL}{call.name!r}{nearest(call.name, tools) or '.'} The tools are: {', '.join(tools)}."
     try:
         arguments = json.loads(call.raw_arguments or "{}")
     except ValueError as error:

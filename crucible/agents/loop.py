@@ -15,7 +15,7 @@ from crucible.agents.spend import MOST_OUTPUT, Spend
 from crucible.agents.types import Ending, Record, Task
 from crucible.errors import Cause, ProviderError
 from crucible.llm.types import Model, Reply, Request
-from crucible.transcript.events import Answered, Decided, Noted, Started, cap_text
+from crucible.transcript.events import NOT_RUN, Answered, Decided, Noted, Started, cap_text
 from crucible.transcript.messages import Message, ToolCall, ToolSpec
 from crucible.transcript.opening import fingerprint
 from crucible.world.types import ToolOutcome, World
@@ -209,7 +209,7 @@ class _Conversation:
 
 
 def _not_run(ending: Ending) -> ToolOutcome:
-    return refusal(f"Not run: the attempt ended ({ending.what}: {ending.detail}).")
+    return refusal(f"{NOT_RUN}the attempt ended ({ending.what}: {ending.detail}).")
 
 
 def _capped(arguments: dict[str, object] | None) -> dict[str, object] | None:

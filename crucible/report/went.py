@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
+from crucible.transcript.events import NO_TOOL, NOT_RUN
+
 Kind = Literal["ok", "failed", "refused", "unread"]
 """It did what it was asked; it did not; a policy refused it, or part of it; it was not understood, or not run any more."""
 _SIGNS: Final[dict[Kind, str]] = {"ok": "✓", "failed": "✗", "refused": "⊘", "unread": "?"}
-_UNREAD: Final = (("There is no tool ", "no such tool"), ("Not run: ", "not run any more"))
+_UNREAD: Final = ((NO_TOOL, "no such tool"), (NOT_RUN, "not run any more"))
 """What an answer to a call that was not run begins with, and what it means. All others are about the arguments."""
 
 

@@ -91,6 +91,10 @@ class Decided(_Event):
     detail: str
 
 
+NO_TOOL, NOT_RUN = "There is no tool ", "Not run: "
+"""What the answer to a call begins with that names no tool of the arm's, or that came when the attempt had ended."""
+
+
 class Answered(_Event):
     """The one result of one tool call.
 
