@@ -39,6 +39,7 @@ class Disk:
         self._free = _free(folders[0])
         self._seen, self._hidden = 0, 0
         self._before = 0
+        self._is_settling = False
         self._took = 0.0
         self._measured = monotonic()
         self._measure()
@@ -66,16 +67,14 @@ class Disk:
                     await self.measure()
                 if self._used >= self._allowed:
                     stop()
-                    await asyncio.sleep(PERIOD)  # until then more was written
-                    await self.measure()
-                    self._allowed = max(self._limit, self._used + _SLACK)
+                    await self._settle()
 
     async def look(self) -> bool:
         """`is_full`, measured again where that may have changed; between two calls. Raises SandboxError."""
         if self.is_full or self._lost() > self._left * _NEARLY:
             await self.measure()
-        if self.is_full and self._allowed == self._limit:
-            self._allowed = self._used + _SLACK  # nothing has to be ended for what is there already
+        if self.is_full and (self._is_settling or self._allowed == self._limit):
+            self._allow_what_is_there()
         return self.is_full
 
     async def measure(self) -> None:
@@ -85,6 +84,19 @@ class Disk:
                 await asyncio.to_thread(self._measure)
         except OSError as error:
             raise SandboxError(f"what the world has on disk cannot be measured: {error}") from error
+
+    async def _settle(self) -> None:
+        """Allow what was written until everything had ended, but nothing of a call that began since: see `look`."""
+        self._is_settling = True
+        await asyncio.sleep(PERIOD)
+        if self._is_settling:
+            await self.measure()
+            self._allow_what_is_there()
+
+    def _allow_what_is_there(self) -> None:
+        """Nothing has to be ended for it again."""
+        self._allowed = max(self._limit, self._used + _SLACK)
+        self._is_settling = False
 
     def _measure(self) -> None:
         started = monotonic()

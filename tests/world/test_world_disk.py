@@ -75,6 +75,23 @@ def test_a_link_out_of_the_world_is_a_link(tmp_path: Path) -> None:
     assert not is_full_after(folder, "ln -s ../host x; ln -s /usr y", 50_000)
 
 
+def test_a_call_right_after_the_one_that_was_ended_is_ended_as_well(tmp_path: Path) -> None:
+    async def body() -> int:
+        disk, stopped = Disk([tmp_path], 1000 * KB), asyncio.Event()
+        watching = asyncio.create_task(disk.watch(stopped.set))
+        ended = 0
+        for name in "abc":
+            await disk.look()  # a call begins, and writes within the time that ending the one before took
+            stopped.clear()
+            (tmp_path / name).write_bytes(bytes(3000 * KB))
+            async with asyncio.timeout(10):
+                ended += await stopped.wait()
+        watching.cancel()
+        return ended
+
+    assert 3 == asyncio.run(body())
+
+
 @pytest.fixture
 def unprivileged() -> Iterator[Path]:
     """A folder, and no privilege to look into what is closed: root, to whom nothing is, becomes somebody else."""
