@@ -21,7 +21,7 @@ types: $(VENV)/.ready
 	$(BIN)/mypy
 
 pytest: $(VENV)/.ready
-	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+	$(BIN)/python -m pytest -q -n 2 -m "not slow" --hypothesis-profile=quick
 
 pytest-all: $(VENV)/.ready
 	$(BIN)/python -m pytest -q -n 2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +20,7 @@ from crucible.scenario.starter import make_bench
 settings.register_profile(
     "crucible", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
+settings.register_profile("quick", parent=settings.get_profile("crucible"), max_examples=25)
 settings.load_profile("crucible")
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
@@ -39,6 +42,32 @@ def bench(tmp_path: Path, cache: Path) -> Path:
 def shared_bench(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
     """One bench for all tests of a module, whose scenario is validated once."""
     return new_bench(tmp_path_factory.mktemp("module") / "bench", cache)
+
+
+@pytest.fixture(scope="session")
+def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bench whose store holds a real rehearsal of the starter scenario: run 1, attempts 1 to 4. To be copied, not used.
+
+    It takes ten seconds, so that one process of a test run makes it and the others wait.
+    """
+    base = tmp_path_factory.getbasetemp()
+    common = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    bench, done = common / "rehearsed", common / "rehearsed.done"
+    with (common / "rehearsed.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            shutil.rmtree(bench, ignore_errors=True)
+            _rehearse(new_bench(bench, common / "rehearsed.cache"))
+            done.touch()
+    return bench
+
+
+def _rehearse(bench: Path) -> None:
+    command = [sys.executable, "-m", "crucible", "run", "first-bug", "--rehearse", "--blocks", "2"]
+    done = subprocess.run(
+        command, cwd=bench, env=environment(), capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode in (0, 3), done.stderr
 
 
 def new_bench(folder: Path, cache: Path) -> Path:

@@ -69,6 +69,7 @@ UNREADABLE_FILES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", UNREADABLE_FILES)
 def test_a_file_made_unreadable_earns_no_more_than_an_edit_of_another_definition(how: str) -> None:
     """As one region, any edit of the file would be in the right place."""

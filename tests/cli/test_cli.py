@@ -133,6 +133,7 @@ def test_a_scenario_that_is_not_red_then_green_is_not_run(here: Path, capfd: pyt
     assert "crucible validate first-bug" in said
 
 
+@pytest.mark.slow
 def test_a_line_of_the_reference_in_the_fixture_is_found(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     readme = here / "fixtures" / "first-bug" / "repo" / "NOTES.md"
     readme.write_text("hint: return list(items[start : start + size])\n")

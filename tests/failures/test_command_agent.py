@@ -76,6 +76,7 @@ def test_what_an_agent_leaves_behind_does_not_hold_a_run_up(folder: Path) -> Non
     assert made.seconds < 15
 
 
+@pytest.mark.slow
 def test_everything_in_the_session_ends_with_the_run(folder: Path) -> None:
     script = "(sleep 1; touch late) & echo started"
     done = asyncio.run(run_process(["sh", "-c", script], folder, 20))

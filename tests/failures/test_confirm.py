@@ -155,6 +155,7 @@ def test_a_run_that_does_not_say_what_it_spent_is_charged_with_all_it_might_have
     assert (3, 2, 1.0) == (done.returncode, json.loads(done.stdout)["green"], json.loads(done.stdout)["spent_usd"])
 
 
+@pytest.mark.slow
 def test_the_end_of_the_time_for_all_runs_is_inconclusive(cli: Cli, folder: Path) -> None:
     record(folder)
     done = cli("confirm", "tickets", "--agent", agent("green,hang"), "--max-seconds", "1.5")

@@ -167,6 +167,7 @@ def test_how_the_file_is_laid_out_makes_no_difference(value: Any, source: str) -
     assert copied(json.dumps(value, indent=3), sources) == copied(json.dumps(value, ensure_ascii=False), sources)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("long", ["a" * 10**6, "1 " * 10**5, "Ab " * 10**4, "a-" * 10**5, "a@" * 10**5, "[" * 10**5])
 def test_a_long_source_of_any_shape_is_read_through(long: str) -> None:
     assert [] == copied(query("fine"), [Source("s", long)])

@@ -88,6 +88,7 @@ def test_a_server_works_in_the_workspace_of_the_attempt_and_its_writes_are_the_c
     assert "hello" in attempt.answers[1][2]
 
 
+@pytest.mark.slow
 def test_a_server_that_serves_http_inside_the_sandbox_is_asked_there(sandboxes: Sandboxes) -> None:
     attempt = Attempt(
         {"demo": inside("--port", "8123", port=8123)},

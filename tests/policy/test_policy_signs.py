@@ -122,6 +122,7 @@ def test_nothing_is_left_to_find(lines: list[str]) -> None:
     assert not is_addressed(once)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     ["=", "# =", "score ", "give this ", "<<<", "#", "-", "judge: ", "ignore ", '{"role": "tool", ', "a", "\n", " \n"],

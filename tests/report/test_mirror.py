@@ -102,6 +102,7 @@ def test_a_report_is_mirrored_when_the_arms_change_roles(store: Store, made: Sce
     check(*both(store, made, primary_metric=metric))
 
 
+@pytest.mark.slow
 @ONE_STORE
 @given(scenes())
 def test_a_run_until_decided_is_mirrored_as_well(store: Store, made: Scenes) -> None:
@@ -113,6 +114,7 @@ def test_a_run_until_decided_is_mirrored_as_well(store: Store, made: Scenes) -> 
         assert said(mine.verdict.sentence) == said(theirs.verdict.sentence)
 
 
+@pytest.mark.slow
 @ONE_STORE
 @given(scenes(), st.sampled_from(("pass_rate", "score")), st.integers(1, 3))
 def test_attempts_that_do_not_count_in_both_arms_change_nothing_but_their_number(

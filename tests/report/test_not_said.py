@@ -106,6 +106,7 @@ def test_costs_of_scenarios_that_stopped_early_are_compared_though_their_mean_ra
     assert ("inconclusive", True) == (found.verdict.word, found.costs.ways[0].interval is not None)
 
 
+@pytest.mark.slow
 def test_costs_of_scenarios_with_different_arms_are_not_put_together(store: Store) -> None:
     run = {"a": {"new": priced(5, 5), "old": priced(0, 5)}, "b": {"other": priced(5, 5), "old": priced(0, 5)}}
     for sequential in (False, True):

@@ -170,6 +170,7 @@ def test_an_event_thinned_in_the_store_reads_as_one_that_was_sent_whole(store: S
             assert whole == [*map(tuple, thinned(session, run_id, thin))] != []
 
 
+@pytest.mark.slow
 def test_a_result_with_binary_in_it_is_not_taken_for_a_short_one(store: Store) -> None:
     run_id = fill_run(store, {"s": {"new": [Filled(True)], "old": [Filled(True)]}}, "old")
     tell(store, 1, [answered(1, "bash", text="PK" + "\x00abc" * 1000)])

@@ -296,6 +296,7 @@ def test_rates_of_identical_arms_spread_as_simulated() -> None:
     assert next(d for d in range(21) if held[d] >= 0.95) / 20 == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "n"), [(0.5, 5), (0.8, 10), (0.95, 20)])
 def test_a_later_pair_of_identical_arms_is_in_the_range_as_often_as_it_says(rate: float, n: int) -> None:
     """3,000 simulated A/A runs, each followed by another: at least 95%, less the noise of the simulation."""

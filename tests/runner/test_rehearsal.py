@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from crucible.report.comparison import comparisons
-from crucible.runner.command import Options, choose, start
-from crucible.settings import load_settings
 from crucible.store import queries
 from crucible.store.standings import leaderboard
 from crucible.store.writes import Store
@@ -17,20 +16,15 @@ from crucible.transcript.events import EVENT, Answered, Decided, Ended, Replied,
 
 
 @pytest.fixture(scope="module")
-def ran(shared_bench: Path):  # type: ignore[no-untyped-def] # a generator fixture
-    bench = shared_bench
-    settings = load_settings(bench)
-    options = Options(names=("first-bug",), blocks=1, seed=1, rehearse=True)
-    said: list[str] = []
-    with Store(bench / "results" / "crucible.db") as store:
-        chosen = choose(bench, options, settings, said.append)
-        result = asyncio.run(start(bench, chosen, settings, store, said.append, None))
-        yield store, result
+def store(rehearsed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """That of a rehearsed run."""
+    with Store(shutil.copy(rehearsed / "results" / "crucible.db", tmp_path_factory.mktemp("rehearsal"))) as opened:
+        yield opened
 
 
-def records(store: Store, run_id: int) -> dict[str, queries.AttemptRecord]:
+def records(store: Store) -> dict[str, queries.AttemptRecord]:
     found = {}
-    record = queries.run_record(store, run_id)
+    record = queries.run_record(store, 1)
     assert record is not None
     for attempt in record.attempts:
         one = queries.attempt_record(store, attempt.id or 0)
@@ -39,9 +33,8 @@ def records(store: Store, run_id: int) -> dict[str, queries.AttemptRecord]:
     return found
 
 
-def test_everything_of_an_attempt_is_stored(ran) -> None:  # type: ignore[no-untyped-def] # the fixture above
-    store, result = ran
-    both = records(store, result.run_id)
+def test_everything_of_an_attempt_is_stored(store: Store) -> None:
+    both = records(store)
     assert {"careful", "baseline"} == set(both)
     for record in both.values():
         attempt = record.attempt
@@ -55,9 +48,8 @@ def test_everything_of_an_attempt_is_stored(ran) -> None:  # type: ignore[no-unt
         assert record.total.value is not None
 
 
-def test_the_transcript_answers_every_call_once_and_ends(ran) -> None:  # type: ignore[no-untyped-def] # the fixture above
-    store, result = ran
-    for record in records(store, result.run_id).values():
+def test_the_transcript_answers_every_call_once_and_ends(store: Store) -> None:
+    for record in records(store).values():
         events = [EVENT.validate_json(row.data) for row in record.events]
         assert isinstance(events[0], Started)
         assert isinstance(events[-1], Ended)
@@ -67,9 +59,8 @@ def test_the_transcript_answers_every_call_once_and_ends(ran) -> None:  # type: 
         assert list(range(len(events))) == [row.seq for row in record.events]
 
 
-def test_a_refused_write_names_the_policy_and_changes_nothing(ran) -> None:  # type: ignore[no-untyped-def] # the fixture above
-    store, result = ran
-    record = records(store, result.run_id)["baseline"]
+def test_a_refused_write_names_the_policy_and_changes_nothing(store: Store) -> None:
+    record = records(store)["baseline"]
     events = [EVENT.validate_json(row.data) for row in record.events]
     (decision,) = [e for e in events if isinstance(e, Decided)]
     (answer,) = [e for e in events if isinstance(e, Answered) and e.call_id == decision.call_id]
@@ -79,17 +70,15 @@ def test_a_refused_write_names_the_policy_and_changes_nothing(ran) -> None:  # t
     assert 1 == record.attempt.blocked
 
 
-def test_a_judge_reply_that_cannot_be_read_is_kept_and_asked_for_again(ran) -> None:  # type: ignore[no-untyped-def] # the fixture above
-    store, result = ran
-    record = records(store, result.run_id)["baseline"]
+def test_a_judge_reply_that_cannot_be_read_is_kept_and_asked_for_again(store: Store) -> None:
+    record = records(store)["baseline"]
     replies = [(j.asking, j.error is None) for j in record.judgements if j.dimension == "correctness"]
     assert [(1, False), (2, True)] == replies
     assert 1.0 == next(s.value for s in record.scores if s.dimension == "correctness")
 
 
-def test_a_rehearsal_is_marked_and_never_ranked(ran) -> None:  # type: ignore[no-untyped-def] # the fixture above
-    store, result = ran
-    (comparison,) = comparisons(store, result.run_id)
+def test_a_rehearsal_is_marked_and_never_ranked(store: Store) -> None:
+    (comparison,) = comparisons(store, 1)
     assert comparison.rehearsal
     assert {"scripted"} == {arm.model for arm in comparison.arms}
     assert [] == leaderboard(store)

@@ -185,6 +185,7 @@ def test_code_that_grades_is_known_from_data_and_source(path: str, expected: boo
     assert expected is grades(path)
 
 
+@pytest.mark.slow
 def test_many_files_take_no_time_to_speak_of() -> None:
     change = [added(f"store/part{n}/module.py") for n in range(3000)]
     change += [deleted(f"tests/test_{n}.py") for n in range(3000)]

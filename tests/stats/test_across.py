@@ -233,6 +233,7 @@ def near(printed: float, found: float, ours: int, theirs: int) -> bool:
     return abs(printed - found) <= 4 * sqrt(share * (1 - share) * (1 / ours + 1 / theirs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scenarios", "setting"), [(8, "sharp null"), (8, "heterogeneous null tau=1 logit")])
 def test_false_alarms_as_in_the_oracles_simulation(oracle, scenarios: int, setting: str) -> None:
     """400 runs of 8 x 10: paired t keeps 5 % in both; the stratified test does only when the scenarios agree."""

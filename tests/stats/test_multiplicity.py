@@ -51,6 +51,7 @@ def test_the_worked_example_of_the_oracle(oracle) -> None:
         assert data["results"][f"per_scenario_{name}"]["value"] == pytest.approx(found, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plain", [[0.04], [0.01, 0.04, 0.03], [0.001, 0.2, 0.2, 1.0, 0.0, 0.049]])
 def test_statsmodels_agrees_on_a_few(plain: list[float]) -> None:
     as_statsmodels(plain)

@@ -81,6 +81,7 @@ def needed(row: dict, most: float) -> None:
                 assert row[f"{name}_{percent}"] == found, (row, name, percent)
 
 
+@pytest.mark.slow
 def test_attempts_needed_of_the_oracle(oracle) -> None:
     """Up to 130 per arm, exactly; all by the normal approximation, to the digit printed."""
     for row in oracle("power_tables")["n_for_power"]:

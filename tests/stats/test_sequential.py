@@ -32,6 +32,7 @@ def test_constants() -> None:
         assert 0.02 < sequential.largest_false_alarm(design) <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [*range(4, 26), 37, 50])
 def test_no_design_raises_false_alarms(pairs: int) -> None:
     """At most 5 % at 3000 rates, by counting paths; and the constant is the smallest of four decimals that keeps it."""

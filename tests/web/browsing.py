@@ -16,7 +16,7 @@ from typing import IO, Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, expect, sync_playwright
 
-from tests.conftest import environment, new_bench
+from tests.conftest import environment
 
 CHROMIUM = Path("/usr/bin/chromium")
 PATIENCE = 60_000
@@ -62,17 +62,6 @@ def _address(server: subprocess.Popen[bytes], said: IO[str]) -> str:
         sleep(0.05)
     said.seek(0)
     raise AssertionError(f"crucible ui did not start: {said.read()}")
-
-
-def rehearsed(folder: Path, cache: Path) -> Path:
-    """A bench whose store holds a real rehearsal of the starter scenario: run 1, attempts 1 to 4."""
-    bench = new_bench(folder, cache)
-    command = [sys.executable, "-m", "crucible", "run", "first-bug", "--rehearse", "--blocks", "2"]
-    done = subprocess.run(
-        command, cwd=bench, env=environment(), capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode in (0, 3), done.stderr
-    return bench
 
 
 class Watched:

@@ -195,6 +195,7 @@ def test_a_tool_of_an_agent_cli_is_held_against_the_builtin_one_that_does_the_sa
     assert ["similar"] == [row.kind for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [MOST - 1, 2 * MOST + 3])
 def test_long_attempts_are_aligned_whole(length: int) -> None:
     one = turns(*(bash(f"cat {n % 7}") for n in range(length)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from tests.web.browsing import (
     WIDE,
     launched,
     overflow,
-    rehearsed,
     screenshots,
     serving,
     violations,
@@ -43,9 +43,9 @@ PATHS = {
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
+def bench(tmp_path_factory: pytest.TempPathFactory, rehearsed: Path) -> Path:
     """A bench with a rehearsed run."""
-    return rehearsed(tmp_path_factory.mktemp("browser") / "bench", cache)
+    return shutil.copytree(rehearsed, tmp_path_factory.mktemp("browser") / "bench", symlinks=True)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,6 @@ from tests.web.browsing import (
     WIDE,
     launched,
     overflow,
-    rehearsed,
     screenshots,
     violations,
     watching,
@@ -31,10 +31,10 @@ LARGEST = 2_000_000
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> dict[str, Path]:
+def files(tmp_path_factory: pytest.TempPathFactory, rehearsed: Path) -> dict[str, Path]:
     """The file of a rehearsed run, and that of the hostile one."""
     folder = tmp_path_factory.mktemp("report")
-    bench = rehearsed(folder / "bench", cache)
+    bench = shutil.copytree(rehearsed, folder / "bench", symlinks=True)
     with Store(folder / "hostile.db") as store:
         fill_hostile(store)
     stores = {"rehearsed": bench / "results" / "crucible.db", "hostile": folder / "hostile.db"}

@@ -84,6 +84,7 @@ def test_text_is_shown_whole_up_to_where_it_is_cut(site: tuple[TestClient, Hosti
     assert "\N{SYMBOL FOR ESCAPE}[31m" in page
 
 
+@pytest.mark.slow
 def test_a_hostile_store_can_be_filled_twice_over(tmp_path: Path) -> None:
     """The filling itself is deterministic: what a browser is shown is what was tested here."""
     with Store(tmp_path / "one.db") as one, Store(tmp_path / "two.db") as two:

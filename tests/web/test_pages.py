@@ -366,6 +366,7 @@ def test_a_removed_line_of_dashes_is_no_header() -> None:
     assert 5 == quoted_at("  same ", found.lines)
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_one_line_that_says_what_to_do(cli: Cli, bench: Path) -> None:
     Store(bench / "s.db").close()
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -375,6 +376,7 @@ def test_a_port_in_use_is_one_line_that_says_what_to_do(cli: Cli, bench: Path) -
     assert 2 == len(done.stderr.splitlines())
 
 
+@pytest.mark.slow
 def test_a_store_that_is_missing_or_newer_is_one_line_that_says_what_to_do(cli: Cli, bench: Path) -> None:
     missing = cli("--store", "none.db", "ui")
     assert (2, "nothing has been stored yet") == (missing.returncode, missing.stderr.splitlines()[0].partition(": ")[2])

@@ -275,6 +275,7 @@ def test_the_command_writes_all_of_them_at_once(cli: Cli, bench: Path) -> None:
     assert cli("--store", "s.db", "report", "1", "--csv", "-").stdout == (bench / "out.csv").read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -203,6 +203,7 @@ def test_attempts_without_a_turn_have_nothing_to_align(client: TestClient) -> No
     assert "There is nothing to align: neither has a turn." in page.text
 
 
+@pytest.mark.slow
 def test_long_attempts_come_by_the_page_and_links_find_the_right_one(store: Store, client: TestClient) -> None:
     calls = [("bash", {"command": f"cat {n}"}, 0) for n in range(2 * ROWS_A_PAGE + 5)]
     tell(store, 1, *calls, EDIT)

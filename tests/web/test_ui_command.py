@@ -45,6 +45,7 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert not (tmp_path / "none.db").exists()
 
 
+@pytest.mark.slow
 def test_a_store_of_a_newer_version_says_to_upgrade(tmp_path: Path) -> None:
     Store(tmp_path / "store.db").close()
     with sqlite3.connect(tmp_path / "store.db") as newer:
@@ -56,6 +57,7 @@ def test_a_store_of_a_newer_version_says_to_upgrade(tmp_path: Path) -> None:
     assert "upgrade Crucible" in " ".join(said)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_store_says_so(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("not a database, but long enough to be looked at as one\n" * 40)
     code, said = ui(tmp_path, tmp_path / "notes.txt", "--port", "0")
@@ -77,6 +79,7 @@ def test_a_store_that_another_process_holds_says_to_wait(tmp_path: Path) -> None
     assert "wait for it" in " ".join(said)
 
 
+@pytest.mark.slow
 def test_an_address_of_another_machine_cannot_be_listened_on(tmp_path: Path) -> None:
     Store(tmp_path / "store.db").close()
     code, said = ui(tmp_path, tmp_path / "store.db", "--host", "192.0.2.1", "--port", "0")

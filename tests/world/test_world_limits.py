@@ -262,6 +262,7 @@ BEHIND = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("daemon", "limit"),
     [

@@ -45,6 +45,7 @@ def test_what_a_command_started_is_gone_once_it_timed_out(mode: SandboxMode, san
     assert (True, []) == sandboxed.run(body, mode)
 
 
+@pytest.mark.slow
 @MODES
 @pytest.mark.parametrize(
     "command",
@@ -68,6 +69,7 @@ def test_a_descendant_that_ignores_sigterm_and_holds_the_pipe_does_not_hold_the_
     assert [] == commands_with(mark)
 
 
+@pytest.mark.slow
 @MODES
 def test_a_time_out_holds_against_descendants_that_ignore_sigterm_and_hold_the_pipe(
     mode: SandboxMode, sandboxed
@@ -148,6 +150,7 @@ def test_who_was_still_alive_at_the_end_is_named(mode: SandboxMode, sandboxed) -
     assert ((), ["sleep", "tail"]) == sandboxed.run(body, mode)
 
 
+@pytest.mark.slow
 def test_of_many_survivors_ten_are_named_and_of_none_none(sandboxed) -> None:
     async def body(world: World) -> tuple[str, ...]:
         await bash(world, "for i in $(seq 15); do setsid sleep 60 & done; sleep 0.3")

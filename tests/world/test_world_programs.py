@@ -199,6 +199,7 @@ def test_the_exit_code_is_there_when_the_output_has_ended(mode: SandboxMode, san
     assert list(range(40)) == sandboxed.run(body, mode)
 
 
+@pytest.mark.slow
 @MODES
 def test_a_program_that_closed_its_output_and_runs_on_has_no_exit_code(mode: SandboxMode, sandboxed) -> None:
     async def body(world: World) -> tuple[str, int | None]:
@@ -253,6 +254,7 @@ def test_its_files_go_past_what_lies_in_the_way_in_the_home_folder(sandboxed) ->
     assert "1234" == sandboxed.run(body)
 
 
+@pytest.mark.slow
 @MODES
 def test_stop_ends_a_program_that_ignores_sigterm_and_forks_with_all_of_its_session(
     mode: SandboxMode, sandboxed
@@ -367,6 +369,7 @@ def test_what_a_program_left_behind_when_it_ended_is_a_survivor(mode: SandboxMod
     assert ("sleep",) == sandboxed.run(body, mode)
 
 
+@pytest.mark.slow
 @MODES
 @pytest.mark.parametrize(
     ("script", "limits", "limit"),
@@ -488,6 +491,7 @@ def test_a_server_that_knows_the_new_protocol_only_is_dialled_too(sandboxed) -> 
     assert b"six" == sandboxed.run(body)
 
 
+@pytest.mark.slow
 @MODES
 def test_worlds_side_by_side_have_programs_and_ports_of_their_own(mode: SandboxMode, sandboxed) -> None:
     async def attempt(name: str) -> tuple[str, str, tuple[str, ...]]:
@@ -519,6 +523,7 @@ def test_worlds_side_by_side_have_programs_and_ports_of_their_own(mode: SandboxM
 CUT = [lambda world: world.start(program("cat")), lambda world: world.listen(), lambda world: world.dial(1)]
 
 
+@pytest.mark.slow
 @MODES
 @pytest.mark.parametrize("doing", CUT)
 def test_one_that_is_cancelled_anywhere_leaves_nothing_and_the_world_lives_on(
