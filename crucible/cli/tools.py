@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -115,6 +116,8 @@ def _show(tried: Tried, scenario: str) -> None:
     typer.echo(tried.line())
     if tried.says:
         typer.echo(f"it calls itself {tried.says}")
+    if told := tried.server.hello.instructions:
+        typer.echo(f"and has models told:\n{textwrap.indent(told, '  ')}")
     note(f"tried on the fixture of {scenario}; what its tools do was not tried")
 
 

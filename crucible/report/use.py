@@ -12,6 +12,7 @@ from crucible.scenario.schema import Arm
 from crucible.store.openings import Opening
 from crucible.store.traces import Trace
 from crucible.transcript.declared import belongs
+from crucible.transcript.opening import instructions_of
 
 ServerOf = Mapping[str, str | None]
 """Which of an arm's tool servers a tool is of, by the tool's name, of all that were called."""
@@ -21,7 +22,7 @@ ServerOf = Mapping[str, str | None]
 class Offered:
     """One tool server of an arm as it was offered: what it really is (empty where that was not recorded), how many tools,
     and the characters of their schemas; None is unknown. `used`: attempts in which it answered a call. `started`: False
-    where it was not, as in a rehearsal."""
+    where it was not, as in a rehearsal. `instructions`: characters of those it has models given."""
 
     server: str
     really: str
@@ -29,6 +30,7 @@ class Offered:
     characters: int | None
     used: int
     started: bool = True
+    instructions: int = 0
 
     @property
     def named(self) -> str:
@@ -45,7 +47,8 @@ class Offered:
             return self.named
         many = f"{self.tools} tool{'' if self.tools == 1 else 's'}"
         size = "" if self.characters is None else f", {self.characters / 1000:.1f} KB of schemas"
-        return f"{self.named}: {many}{size}"
+        told = f" and {self.instructions:,} characters of instructions" if size and self.instructions else ""
+        return f"{self.named}: {many}{size}{told}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,9 @@ def _offered(
     mine = {tool for tool, of in server_of.items() if of == server or tool in names}
     used = sum(any(call.tool in mine and call.reached for call in trace.calls) for trace in traces)
     tools = len(told[0]) if told else None if seen is None else len(seen)
-    return Offered(server, really, tools, None if start is None else schemas_size(start, names), used, started)
+    size = None if start is None else schemas_size(start, names)
+    wants = "" if start is None else instructions_of(start).get(server, "")
+    return Offered(server, really, tools, size, used, started, len(wants))
 
 
 def _seen(server: str, arm: Arm, start: Mapping[str, object] | None) -> list[str] | None:

@@ -39,7 +39,8 @@ Equipment = Mapping[str, Mapping[str, Sequence["Tried"]]]
 class Tried:
     """A tool server that was started once, and ended. `says`: who it says it is.
 
-    `tools`: each tool offered, with the bytes the model is sent for it. `server` holds all that it listed.
+    `tools`: each tool offered, with the bytes the model is sent for it; `instructions`: the bytes of those it is given
+    with every request. `server` holds all that it said.
     """
 
     name: str
@@ -47,17 +48,20 @@ class Tried:
     says: str
     tools: Mapping[str, int]
     seconds: float
+    instructions: int
     server: ToolServer = field(repr=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        said = {key: getattr(self, key) for key in ("name", "what", "says", "tools", "seconds")}
+        said = {key: getattr(self, key) for key in ("name", "what", "says", "tools", "instructions", "seconds")}
         return {**said, "bytes": sum(self.tools.values())}
 
     def line(self) -> str:
         """For a person, before the run."""
         size = sum(self.tools.values()) / 1000
-        return f"{self.name}: {self.what}, {len(self.tools)} tools, {size:.1f} KB of schemas, started in {self.seconds:.1f} s"
+        told = f" and {self.instructions:,} bytes of instructions" if self.instructions else ""
+        tools = f"{len(self.tools)} tools, {size:.1f} KB of schemas{told}"
+        return f"{self.name}: {self.what}, {tools}, started in {self.seconds:.1f} s"
 
 
 def check_replaced(tools: Mapping[str, str], arms: Iterable[Arm]) -> None:
@@ -194,7 +198,8 @@ async def _try_one(plan: ServerPlan, world: World) -> Tried:
     finally:
         await server.close()
     sizes = {spec.name: len(as_text(_as_sent(spec))) for spec in specs}
-    return Tried(plan.name, plan.what, f"{server.hello.name} {server.hello.version}".strip(), sizes, seconds, server)
+    says, told = f"{server.hello.name} {server.hello.version}".strip(), len(server.hello.instructions.encode())
+    return Tried(plan.name, plan.what, says, sizes, seconds, told, server)
 
 
 def _as_sent(spec: ToolSpec) -> dict[str, Any]:

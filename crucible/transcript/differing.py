@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 
-from crucible.transcript.opening import as_text
+from crucible.transcript.opening import as_text, uninstructed
 
 Opening = Mapping[str, Any]
 Kind = Literal[
@@ -78,10 +78,18 @@ def _environment(opening: Opening) -> Mapping[str, Any]:
 def _messages(one: Opening, other: Opening, names: tuple[str, str]) -> Iterator[Part]:
     for kind, of_system in (("system prompt", True), ("task", False)):
         both = [
-            [m for m in side.get("messages") or [] if (m.get("role") in OF_SYSTEM) is of_system]
+            [_own(m, side) for m in side.get("messages") or [] if (m.get("role") in OF_SYSTEM) is of_system]
             for side in (one, other)
         ]
         yield from _part(kind, "", (_said(both[0]), _said(both[1])), names)
+
+
+def _own(message: Mapping[str, Any], opening: Opening) -> Mapping[str, Any]:
+    """A message without what tool servers added to it: that is a part of theirs."""
+    content = message.get("content")
+    if message.get("role") not in OF_SYSTEM or not isinstance(content, str):
+        return message
+    return {**message, "content": uninstructed(content, opening)}
 
 
 def _said(messages: Sequence[Mapping[str, Any]]) -> Any:

@@ -2,7 +2,8 @@
 
 A JSON object of these parts, each absent where it does not apply:
 
-    messages      role and content of every message of the first request
+    messages      role and content of every message of the first request; the system prompt is followed by what the arm's
+                  tool servers want models to know, if anything, which `environment` holds too
     tools         name, description and parameters (JSON Schema) of every tool offered, in order
     model         the model's name, with the protocol it is asked in where that is not its native one
     parameters    what else the request says (most output tokens and the like)
@@ -25,6 +26,28 @@ from crucible.transcript.events import Started
 
 SHARED = "environment"
 """The part to which both the agent and the runner have something to say."""
+INSTRUCTIONS = "instructions"
+"""Of a tool server in the environment: what it said, in MCP's field of this name, that models should know."""
+
+
+def instructed(prompt: str, told: Mapping[str, str]) -> str:
+    """A system prompt followed by the instructions of tool servers, by name, as clients of MCP give them to models."""
+    said = [f"Instructions of the tool server {name}:\n{text}" for name, text in sorted(told.items()) if text]
+    return "\n\n".join([*([prompt] if prompt else []), *said]) if said else prompt
+
+
+def uninstructed(prompt: str, opening: Mapping[str, Any]) -> str:
+    """The system prompt without what the opening's tool servers added to it."""
+    added = instructed("", instructions_of(opening))
+    return prompt.removesuffix(added).removesuffix("\n\n") if added and prompt.endswith(added) else prompt
+
+
+def instructions_of(opening: Mapping[str, Any]) -> dict[str, str]:
+    """What an opening's tool servers want models to know, by server; of those that want anything."""
+    servers = (opening.get(SHARED) or {}).get("servers")
+    if not isinstance(servers, Mapping):
+        return {}
+    return {name: one[INSTRUCTIONS] for name, one in servers.items() if one.get(INSTRUCTIONS)}
 
 
 def as_text(opening: Mapping[str, Any]) -> str:

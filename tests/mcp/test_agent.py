@@ -19,8 +19,9 @@ from crucible.agents.scripted import ScriptedModel
 from crucible.agents.types import Ending, Task
 from crucible.errors import Cause, HarnessError
 from crucible.scenario.schema import Budget, Matcher, Policy
+from crucible.transcript.differing import differences
 from crucible.transcript.events import Answered, Decided, Equipped, Event, Noted, Started
-from crucible.transcript.opening import as_text
+from crucible.transcript.opening import as_text, instructed, uninstructed
 from crucible.world.types import Change, SandboxMode, World
 from tests.mcp.conftest import HostWorld, Sandboxes, standin
 
@@ -184,6 +185,29 @@ def test_equal_arms_have_equal_openings(tmp_path: Path) -> None:
         return as_text(attempt.only(Started).opening)
 
     assert opening() == opening()
+
+
+def test_a_model_is_told_what_servers_want_it_to_know_and_that_is_a_difference_of_the_servers(tmp_path: Path) -> None:
+    told, silent = (Attempt({"demo": inside(*how)}, []) for how in (["instructs"], []))
+    for attempt in (told, silent):
+        attempt.on_host(tmp_path)
+    started, bare = told.only(Started), silent.only(Started)
+    assert ("Instructions of the tool server demo:\nAsk echo first.?", "") == (
+        started.system_prompt,
+        bare.system_prompt,
+    )
+    assert started.system_prompt == started.opening["messages"][0]["content"]
+    (part,) = differences(bare.opening, started.opening)
+    assert ("server", "demo") == (part.kind, part.name)
+
+
+@pytest.mark.parametrize("prompt", ["", "Work.", "Work.\n\n", "Instructions of the tool server a:\nx"])
+def test_a_system_prompt_can_be_told_from_what_servers_added_to_it(prompt: str) -> None:
+    said = {"b": "y\n\nz", "a": "x", "silent": ""}
+    opening = {"environment": {"servers": {name: {"instructions": text} for name, text in said.items()}}}
+    assert prompt == uninstructed(instructed(prompt, said), opening)
+    assert prompt == instructed(prompt, {"silent": ""})
+    assert "another" == uninstructed("another", opening)
 
 
 @pytest.mark.parametrize(("name", "place"), [("demo__a.b", 0), ("demo__a_b", 1)])

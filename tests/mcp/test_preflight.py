@@ -70,7 +70,7 @@ def test_what_each_server_is_and_costs_is_said_before_the_run(bench: Path) -> No
     (line,) = said
     assert line.startswith("notes: sh -c exec python3 ")
     assert ", 12 tools, " in line
-    assert " KB of schemas, started in " in line
+    assert " KB of schemas and 27 bytes of instructions, started in " in line
 
 
 @pytest.mark.slow

@@ -91,6 +91,14 @@ def test_a_server_elsewhere_is_asked_at_its_address(host: Host, free_port: int) 
     assert "from outside" == host.run(standin("--port", str(free_port), port=free_port), body)
 
 
+def test_what_a_server_wants_models_to_know_is_text_that_a_request_can_carry(host: Host) -> None:
+    async def told(server: ToolServer) -> str:
+        return server.hello.instructions
+
+    assert "Ask echo first.?" == host.run(standin("instructs"), told)
+    assert "" == host.run(standin(), told)
+
+
 def test_all_pages_of_tools_are_listed(host: Host) -> None:
     assert host.run(standin(), names) == host.run(standin("pages"), names)
 

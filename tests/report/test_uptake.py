@@ -21,6 +21,7 @@ from crucible.report.calls import calls_of, together
 from crucible.report.overall import Overall, overall
 from crucible.report.terminal import run_view
 from crucible.report.token_split import Sizes, mean_split, sizes, split
+from crucible.report.use import Offered
 from crucible.runner.command import Options, choose, start
 from crucible.settings import load_settings
 from crucible.store.filling import Filled, fill_run
@@ -192,6 +193,12 @@ def test_uptake_is_told_of_each_arm_and_each_attempt(store: Store) -> None:
     assert new.tokens is not None
     assert pytest.approx(new.tokens.input) == (7 * 500 + 3 * 200) / 10
     json.dumps(found.as_dict(), allow_nan=False)
+
+
+def test_instructions_of_a_server_are_part_of_what_it_costs() -> None:
+    assert "asd 1.2: 1 tool, 0.1 KB of schemas and 300 characters of instructions" == (
+        Offered("asd", "asd 1.2", 1, 100, 0, instructions=300).text()
+    )
 
 
 def test_the_first_rows_say_what_was_offered_called_and_lost(store: Store) -> None:

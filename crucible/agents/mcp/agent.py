@@ -22,6 +22,7 @@ from crucible.redaction import redact
 from crucible.scenario.schema import Policy
 from crucible.transcript.events import Equipped, Event, Noted, Replied, Started
 from crucible.transcript.messages import ToolSpec
+from crucible.transcript.opening import INSTRUCTIONS, instructed
 from crucible.world.types import ToolOutcome, World
 
 
@@ -46,14 +47,14 @@ class McpAgent:
             equipped = _Equipped(world, servers, tools, kept.spend)
             loop = self._loop(servers, tools)
             # LoopAgent asks a world for its mode, its tools and where links lead; the first and last are the world's own.
-            ending = await loop.attempt(_as_seen(task, tools), cast("World", equipped), kept)
+            ending = await loop.attempt(_as_seen(task, servers, tools), cast("World", equipped), kept)
             kept.note_noise(servers)
             return ending
 
     def opening(self, task: Task, servers: Sequence[ToolServer]) -> dict[str, Any]:
         """What an attempt will begin with whose servers list what these did; see LoopAgent.opening."""
         tools = self._offered(servers)
-        return self._loop(servers, tools).opening(_as_seen(task, tools))
+        return self._loop(servers, tools).opening(_as_seen(task, servers, tools))
 
     def _offered(self, servers: Sequence[ToolServer]) -> list[Offered]:
         return offered([(s.plan, s.listed) for s in servers], taken=[tool.name for tool in self.builtin_tools])
@@ -168,8 +169,9 @@ def _of_plan(server: ToolServer) -> dict[str, Any]:
         "files": sorted(plan.files),
         "protocol": hello.protocol,
         "server": {"name": hello.name, "version": hello.version},
+        INSTRUCTIONS: redact(hello.instructions),
     }
-    return {key: value for key, value in said.items() if value not in (None, [], {})}
+    return {key: value for key, value in said.items() if value not in (None, "", [], {})}
 
 
 def _address(url: str) -> str:
@@ -179,10 +181,12 @@ def _address(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, ""))
 
 
-def _as_seen(task: Task, tools: Sequence[Offered]) -> Task:
-    """The task with policies that name tools as the model does."""
+def _as_seen(task: Task, servers: Sequence[ToolServer], tools: Sequence[Offered]) -> Task:
+    """The task with what servers want models to know, and with policies that name tools as the model does."""
     names = renamed(tools)
-    return replace(task, policies=tuple(_renaming(policy, names) for policy in task.policies)) if names else task
+    policies = tuple(_renaming(policy, names) for policy in task.policies) if names else task.policies
+    told = {server.plan.name: redact(server.hello.instructions) for server in servers}
+    return replace(task, system_prompt=instructed(task.system_prompt, told), policies=policies)
 
 
 def _renaming(policy: Policy, names: Mapping[str, tuple[str, ...]]) -> Policy:

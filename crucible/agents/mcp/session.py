@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crucible import __version__
+from crucible.transcript.events import cap_text
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -26,6 +27,8 @@ CUT_OFF = (UNREACHED, -32000)
 """Codes of answers in place of a server's: ours, and the SDK's for a connection that was closed."""
 _LEAVE_SECONDS = 2.0
 _NAME = 100
+MOST_INSTRUCTIONS = 20_000
+"""Characters of a server's instructions that its model is shown."""
 _METHOD_NOT_FOUND = -32601
 
 
@@ -39,11 +42,12 @@ class AnsweredError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """Who a server says it is, and the protocol version agreed on."""
+    """Who a server says it is, the protocol version agreed on, and what it wants models to know; empty when nothing."""
 
     name: str
     version: str
     protocol: str
+    instructions: str = ""
 
 
 class Session:
@@ -80,7 +84,9 @@ class Session:
             raise AnsweredError(0, f"its answer to initialize is not what MCP says: {error.errors()[0]}") from error
         except RuntimeError as error:
             raise AnsweredError(0, str(error)) from error
-        return Hello(said.server_info.name[:_NAME], said.server_info.version[:_NAME], said.protocol_version)
+        server = said.server_info
+        told = _as_text(said.instructions or "").strip()
+        return Hello(server.name[:_NAME], server.version[:_NAME], said.protocol_version, told)
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """All pages of its tools, as they came. Raises AnsweredError."""
@@ -161,6 +167,11 @@ def load() -> None:
     for name in ("mcp", "client"):
         if not (logger := logging.getLogger(name)).handlers:
             logger.addHandler(logging.NullHandler())
+
+
+def _as_text(said: str) -> str:
+    """Without halves of surrogate pairs, which no request could carry, and not too long."""
+    return cap_text(said.encode("utf-8", "replace").decode(), MOST_INSTRUCTIONS)
 
 
 def _is_tool(tool: object) -> bool:

@@ -65,6 +65,7 @@ def serve(namespace: str | None) -> None:
                 "protocolVersion": "2024-11-05",
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "ctxone", "version": "0.9.0"},
+                "instructions": "Remember what you find out.",
             }
         elif request["method"] == "tools/list":
             result = {"tools": [specification(name, arguments) for name, arguments in TOOLS.items()]}

@@ -104,7 +104,9 @@ def answer(message):
     if method == "initialize":
         if "hang" in HOW:
             time.sleep(3600)
+        told = {"instructions": "Ask echo first.\ud800 "} if "instructs" in HOW else {}
         return {
+            **told,
             "protocolVersion": "2024-11-05",
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "standin", "version": "1.2.3"},
