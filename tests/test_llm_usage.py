@@ -36,6 +36,7 @@ counts = st.one_of(st.none(), st.integers(-5, 10**7), st.booleans(), st.floats()
         ),
         ({"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 9}}, Usage(0, 9)),
         ({"prompt_tokens": 5, "completion_tokens": "7", "prompt_tokens_details": "?"}, Usage(5)),
+        ({"prompt_tokens": 10**30, "completion_tokens": 1}, Usage(output=1)),
     ],
 )
 def test_input_is_split_into_uncached_cached_and_written(raw: dict[str, Any], usage: Usage) -> None:
@@ -91,3 +92,13 @@ def test_the_estimate_counts_every_part_of_a_request() -> None:
     ]
     assert all(estimate_tokens(one) > estimate_tokens(base) for one in bigger)
     assert estimate_tokens(Request((Message("user", "\ud800"),))) > 0
+
+
+def test_usage_that_nests_without_end_is_cut_and_costs_no_count() -> None:
+    """A provider's odd details neither crash an attempt nor hide what was counted."""
+    details: dict[str, Any] = {}
+    for _ in range(5000):
+        details = {"in": details}
+    usage = read_usage({"prompt_tokens": 5, "completion_tokens": 1, "odd": details}, answered=True)
+    assert Usage(5, output=1) == usage
+    assert len(json.dumps(usage.raw)) < 1000

@@ -104,6 +104,13 @@ def test_call_ids_are_unique_and_good_ones_are_kept(ids: list[str | None]) -> No
     assert first is None or ours[first] == "b"
 
 
+def test_a_call_of_a_kind_nobody_offered_is_a_call_that_gets_an_answer() -> None:
+    """A custom tool's call has text and no function; an id that is no text is replaced."""
+    custom = SimpleNamespace(id=7, type="custom", custom=SimpleNamespace(name="apply_patch", input="*** Begin"))
+    assert read_tool_calls([custom], Request(())) == (ToolCall("call00001", "apply_patch", "*** Begin"),)
+    assert read_tool_calls([SimpleNamespace(id="x")], Request(())) == (ToolCall("x", "", ""),)
+
+
 def test_absent_arguments_are_an_empty_text() -> None:
     """A call without arguments is a call with none, not an error."""
     assert read_tool_calls([call("x", None)], Request(())) == (ToolCall("x", "bash", ""),)

@@ -16,6 +16,9 @@ from crucible.transcript.events import NO_TOOL
 from crucible.transcript.messages import ToolCall, ToolSpec
 from crucible.world.types import ToolOutcome, World
 
+DEEPEST = 100
+"""Levels of objects and lists in the arguments of a call. Nobody wants more, and what nests by 200 cannot be read again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -45,16 +48,35 @@ def read_arguments(call: ToolCall, tools: Mapping[str, ToolSpec]) -> dict[str, A
     except ValueError as error:
         return f"The arguments of {call.name} are not JSON: {error}. Nothing was done; send the call again."
     except RecursionError:
-        return f"The arguments of {call.name} are nested too deeply. Nothing was done."
+        return _too_deep(call.name)
     if not isinstance(arguments, dict):
         return f"The arguments of {call.name} must be a JSON object, not {type(arguments).__name__}. Nothing was done."
+    if is_deeper(arguments, DEEPEST):
+        return _too_deep(call.name)
     return _against_schema(call.name, arguments, tools[call.name].parameters)
+
+
+def _too_deep(name: str) -> str:
+    return f"The arguments of {name} are nested too deeply. Nothing was done."
+
+
+def is_deeper(value: object, levels: int) -> bool:
+    """Whether objects and lists nest by more than so many levels."""
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels <= 0 or any(is_deeper(each, levels - 1) for each in inner)
 
 
 def _against_schema(name: str, arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any] | str:
     from jsonschema import Draft202012Validator
 
-    errors = sorted(Draft202012Validator(schema).iter_errors(arguments), key=lambda e: e.json_path)
+    try:
+        errors = sorted(Draft202012Validator(schema).iter_errors(arguments), key=lambda e: e.json_path)
+    except RecursionError:  # a schema that refers to itself takes many steps for each level
+        return _too_deep(name)
+    except OverflowError:
+        return f"The arguments of {name} hold a number that is too large. Nothing was done."
     if not errors:
         return arguments
     said = "; ".join(
@@ -95,5 +117,5 @@ async def _resolved(arguments: dict[str, Any], world: World) -> dict[str, Any]:
 def _timed(tool: str, arguments: dict[str, Any], seconds_left: float) -> dict[str, Any]:
     if tool != "bash":
         return arguments
-    asked = float(arguments.get("timeout", seconds_left))
+    asked = arguments.get("timeout", seconds_left)  # not made a float: a whole number may be too large for one
     return {**arguments, "timeout": max(0.1, min(asked, seconds_left))}

@@ -21,7 +21,10 @@ from crucible.transcript.opening import fingerprint
 from crucible.world.types import ToolOutcome, World
 
 MOST_BAD_TURNS = 5
-"""Turns in a row in which every call was malformed or unknown, before the attempt ends."""
+"""Turns in a row in which every call was malformed or unknown, or the reply was cut off, before the attempt ends."""
+CUT_OFF = "length"
+"""The finish reason of a reply that was longer than it may be."""
+GO_ON = "Your reply was cut off at its length limit before it called a tool. Go on, with a shorter reply."
 MODEL_SECONDS = 180.0
 """Longest one try of a model call may take."""
 
@@ -31,7 +34,7 @@ MOST_NAMED = 200
 
 
 class LoopAgent:
-    """Drives a model with tools until it replies without a call or a budget ends.
+    """Drives a model with tools until it replies, in full, without a call or a budget ends.
 
     `brought` is what the arm brought beside the built-in tools, for the opening (see transcript.opening: environment).
     """
@@ -84,9 +87,10 @@ class _Conversation:
             reply = await self._ask(self._request(max_output=allowed))
             if isinstance(reply, Ending):
                 return reply
-            if not reply.tool_calls:
+            if not reply.tool_calls and reply.finish_reason != CUT_OFF:
                 return Ending("finished", Cause.AGENT, cap_text(reply.text, 400))
-            if (ending := await self._answer_all(reply.tool_calls)) is not None:
+            ending = await self._answer_all(reply.tool_calls) if reply.tool_calls else self._let_go_on(reply)
+            if ending is not None:
                 return ending
 
     def _request(self, max_output: int | None = None) -> Request:
@@ -123,6 +127,14 @@ class _Conversation:
             self._record_answer(call, answered)
             self.messages.append(Message("tool", answered.outcome.text, tool_call_id=call.id))
         return ending or self._count_bad(answers)
+
+    def _let_go_on(self, reply: Reply) -> Ending | None:
+        """A reply that was cut off before any call has not ended the work; too many of them in a row do."""
+        if not reply.text.strip():
+            self.messages.pop()  # providers refuse a message that says nothing
+        self.messages.append(Message("user", GO_ON))
+        self.record(Noted(at=self._at, turn=self.spend.turns, what="reply_cut_off", detail=f"it was told: {GO_ON}"))
+        return self._count_bad([])
 
     async def _answer(self, call: ToolCall) -> Answer:
         return await answer(call, self.tools, self.task.policies, self.world, self.spend.seconds_left)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -47,26 +47,29 @@ class Spend:
         """Charged seconds still allowed; may be negative."""
         return float(self.budget.max_wall_clock_seconds) - self.seconds
 
-    def before_call(self, estimate: int, next_cost: Callable[[int, int], float | None]) -> Ending | int:
+    def before_call(
+        self, estimate: int, next_cost: Callable[[int, int], float | None], in_flight: Sequence[int] = ()
+    ) -> Ending | int:
         """An ending if the next call does not fit, else the most output tokens it may have.
 
-        `estimate` guesses the input tokens; it is corrected by how far off the last guess was.
+        `estimate` guesses the input tokens; it is corrected by how far off the last guess was. `in_flight` are the guesses
+        for calls that were allowed and are not yet accounted: what they will take is no longer there for this one.
         """
         estimate = int(estimate * self._growth)
         self._last_estimate = max(1, estimate)
-        left = self.budget.max_total_tokens - self.tokens - estimate
+        left = self.budget.max_total_tokens - self.tokens - estimate - int(sum(in_flight) * self._growth)
         output = min(MOST_OUTPUT, left)
-        if (over := self._over(estimate, left)) is not None:
+        if (over := self._over(estimate, left, len(in_flight))) is not None:
             return over
         if self.budget.max_cost_usd is not None:
-            cost = next_cost(estimate, LEAST_OUTPUT)
+            output = _affordable(self.budget.max_cost_usd - self.cost_usd, estimate, output, next_cost)
             self._last_ceiling = next_cost(estimate, output) or 0.0
-            if cost is None or self.cost_usd + cost > self.budget.max_cost_usd:
+            if output < LEAST_OUTPUT:
                 return _spent("budget_cost", f"{self.cost_usd:.4f} of {self.budget.max_cost_usd:g} US dollars used")
         return output
 
-    def _over(self, estimate: int, left: int) -> Ending | None:
-        if self.turns >= self.budget.max_turns:
+    def _over(self, estimate: int, left: int, in_flight: int) -> Ending | None:
+        if self.turns + in_flight >= self.budget.max_turns:
             return _spent("budget_turns", f"{self.turns} of {self.budget.max_turns} turns used")
         if left < LEAST_OUTPUT:
             return _spent(
@@ -90,6 +93,14 @@ class Spend:
         self.cost_usd += self._last_ceiling if usage.cost_usd is None else usage.cost_usd
         if self._last_estimate and usage.total is not None and usage.output is not None and usage.total > usage.output:
             self._growth *= max(0.25, min(4.0, (usage.total - usage.output) / self._last_estimate))
+
+
+def _affordable(dollars: float, estimate: int, output: int, next_cost: Callable[[int, int], float | None]) -> int:
+    """As much of `output` as a call with `estimate` input tokens can have for so many dollars; 0 where the price is unknown."""
+    least, most = next_cost(estimate, 0), next_cost(estimate, output)
+    if least is None or most is None or least > dollars:
+        return 0
+    return output if most <= dollars else int(output * (dollars - least) / (most - least))
 
 
 def _spent(what: str, detail: str) -> Ending:

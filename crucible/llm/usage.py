@@ -7,6 +7,9 @@ from typing import Any
 
 from crucible.transcript.messages import Usage
 
+_MOST = 10**12
+"""A count above it is none: no call has so many tokens, and sums of such counts could not be stored."""
+
 
 def read_usage(raw: Any, *, answered: bool) -> Usage:
     """The tokens of one call from litellm's usage object, or from its dict.
@@ -34,12 +37,17 @@ def read_usage(raw: Any, *, answered: bool) -> Usage:
     )
 
 
-def json_safe(value: Any) -> Any:
-    """The value as JSON can hold it: what is not finite is dropped to None, what is not JSON becomes its text."""
+def json_safe(value: Any, levels: int = 20) -> Any:
+    """The value as JSON can hold it: what is not finite, or nests deeper than any usage does, is dropped to None.
+
+    What is not JSON becomes its text.
+    """
+    if isinstance(value, dict | list | tuple) and not levels:
+        return None
     if isinstance(value, dict):
-        return {str(key): json_safe(item) for key, item in value.items()}
+        return {str(key): json_safe(item, levels - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [json_safe(item) for item in value]
+        return [json_safe(item, levels - 1) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)
@@ -65,7 +73,7 @@ def _details(said: dict[str, Any], side: str) -> dict[str, Any]:
 
 def _count(said: dict[str, Any], key: str) -> int | None:
     value = said.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST else None
 
 
 def _first(*values: int | None) -> int | None:

@@ -85,10 +85,18 @@ def read_tool_calls(raw: Iterable[Any], request: Request) -> tuple[ToolCall, ...
     taken = {call.id for message in request.messages for call in message.tool_calls}
     calls = []
     for one in raw:
-        call_id = one.id if one.id and one.id not in taken else _new_id(taken)
+        call_id = one.id if isinstance(one.id, str) and one.id and one.id not in taken else _new_id(taken)
         taken.add(call_id)
-        calls.append(ToolCall(call_id, one.function.name or "", one.function.arguments or ""))
+        calls.append(ToolCall(call_id, *_asked(one)))
     return tuple(calls)
+
+
+def _asked(call: Any) -> tuple[str, str]:
+    """Its name and arguments. A call of a kind that was not offered (`custom`: plain text) is one nobody can answer."""
+    function, custom = getattr(call, "function", None), getattr(call, "custom", None)
+    if function is None:
+        return str(getattr(custom, "name", None) or ""), str(getattr(custom, "input", None) or "")
+    return function.name or "", function.arguments or ""
 
 
 def read_text(content: Any) -> str:

@@ -21,7 +21,7 @@ from crucible.runner.flags import Flag, Work, flag_rows, flags_of
 from crucible.runner.outcome import Outcome, measure
 from crucible.runner.plan import Slot
 from crucible.runner.prepare import Prepared, graded_part
-from crucible.runner.recorder import Progress, Recorder
+from crucible.runner.recorder import Progress, Recorder, totals_of
 from crucible.runner.surroundings import surroundings
 from crucible.runner.validate import Validation
 from crucible.scenario.schema import Arm
@@ -158,7 +158,7 @@ def _finish(bench: Bench, job: Job, attempt_id: int, record: Recorder, outcome: 
         "overhead_seconds": None
         if outcome.seconds is None
         else max(0.0, total - outcome.seconds - outcome.suite_seconds),
-        **record.totals(),
+        **totals_of(record.events),
         **outcome.columns(),
     }
     log.info("attempt %s: %s (%s) %s", attempt_id, ending.what, ending.cause.value, ending.detail)

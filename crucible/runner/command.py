@@ -24,6 +24,7 @@ from crucible.runner.models import check_models, close_models, make_model
 from crucible.runner.plan import Slot, plan
 from crucible.runner.recorder import Progress
 from crucible.runner.run import Result, Subject, execute, new_run, store_plan
+from crucible.runner.taking import end_in_flight, taken_over
 from crucible.runner.twins import twin_rehearsal, twinned
 from crucible.runner.until_decided import AllAtOnce, Pace, UntilDecided
 from crucible.scenario.catalog import get_scenario
@@ -31,7 +32,7 @@ from crucible.scenario.load import LoadedScenario
 from crucible.settings import Settings
 from crucible.store.queries import RunRecord, run_record, unjudged
 from crucible.store.tables import RunRow
-from crucible.store.writes import Store, is_alive
+from crucible.store.writes import Store
 from crucible.world.types import SandboxMode
 
 __all__ = ["Chosen", "Options", "choose", "resume", "start"]
@@ -151,18 +152,21 @@ async def resume(
     record = run_record(store, run_id)
     if record is None:
         raise UsageError(f"there is no run {run_id} in this store", hint="crucible runs")
-    if record.run.status == "running" and is_alive(record.run.owner):
-        raise UsageError(
-            f"run {run_id} is being worked on by process {record.run.owner}", hint="wait for it, or stop it first"
-        )
     if record.run.kind == CONTROL:
         raise UsageError(
             f"run {run_id} only shows that the tool servers can be used; there is nothing in it to go on with",
             hint="do it again, before the comparison, with: crucible run SCENARIO --control",
         )
-    if interrupted := store.mark_interrupted(run_id):
+    with taken_over(store, run_id):
+        return await _go_on(bench, record, settings, store, say, progress)
+
+
+async def _go_on(
+    bench: Path, record: RunRecord, settings: Settings, store: Store, say: Say, progress: Progress | None
+) -> Result:
+    run, run_id = record.run, record.run.id or 0
+    if interrupted := end_in_flight(store, run_id):
         say(f"{interrupted} attempts were in flight when the run ended; they are made again")
-    run = record.run
     options = _options_of(record)
     loaded = tuple(_as_planned(bench, row.name, options) for row in record.scenarios.values())
     chosen = Chosen(options, loaded, JudgeChoice(run.judge, run.judge_samples), _mode(record))

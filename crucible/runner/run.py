@@ -24,7 +24,7 @@ from crucible.runner.until_decided import Pace
 from crucible.runner.validate import Validation
 from crucible.store.queries import attempt_row, spent
 from crucible.store.tables import AttemptRow, PlannedRow, RunRow
-from crucible.store.writes import Store, now
+from crucible.store.writes import Store, now, this_process
 
 MOST_RETRIES = 3
 """How often an attempt that does not count is run again within one call of `crucible run`."""
@@ -86,6 +86,7 @@ def new_run(bench_folder: str, mode: str, *, rehearsal: bool, seed: int, blocks:
         created_at=now(),
         status="running",
         rehearsal=rehearsal,
+        owner=this_process(),
         seed=seed,
         blocks=blocks,
         sandbox=mode,

@@ -171,22 +171,6 @@ class Store:
             session.add_all(_cleaned(row) for row in rows)
             return True
 
-    def mark_interrupted(self, run_id: int) -> int:
-        """Attempts still running in a run nobody works on any more: they do not count. How many there were."""
-        with self.writing() as session:
-            result = session.execute(
-                update(AttemptRow)
-                .where(col(AttemptRow.run_id) == run_id, col(AttemptRow.ending).is_(None))
-                .values(
-                    ending="interrupted",
-                    cause="harness",
-                    counted=False,
-                    ended_at=now(),
-                    detail="the process that ran it ended without a word",
-                )
-            )
-            return int(getattr(result, "rowcount", 0))
-
     def add_judging(
         self,
         attempt_id: int,

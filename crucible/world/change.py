@@ -14,7 +14,8 @@ from crucible.world.tree import Entry, entry_at, file_hash, is_junk, read_state,
 from crucible.world.types import Change, ChangeStatus, FileChange, FileState, Limits, Snapshot
 
 _OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
-_UNREADABLE = (".overlay.redirect", ".overlay.metacopy")
+_UNREADABLE = {f"{space}.overlay.{what}" for space in ("user", "trusted") for what in ("redirect", "metacopy")}
+"""By their whole names: what an agent calls `user.overlay.redirect` is `user.overlay.overlay.redirect` in the layer."""
 
 
 def read_overlay(snapshot: Snapshot, upper: Path, limits: Limits) -> Change:
@@ -162,7 +163,7 @@ def _is_opaque(entry: Entry) -> bool:
 def _check_attributes(entry: Entry) -> None:
     """We ask for an overlay without redirects; reading one as if it had none would lose files without a word."""
     names = os.listxattr(entry.full, follow_symlinks=False)
-    if any(name.endswith(_UNREADABLE) for name in names):
+    if not _UNREADABLE.isdisjoint(names):
         raise SandboxError(f"{entry.path}: this kernel's overlay redirects, which cannot be read as a change")
 
 

@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 
 from crucible.agents.builtin import builtin_tools
 from crucible.agents.calls import read_arguments
-from crucible.transcript.messages import ToolCall
+from crucible.transcript.messages import ToolCall, ToolSpec
 
-TOOLS = {tool.name: tool for tool in builtin_tools()}
+TREE = {"type": "object", "properties": {"tree": {"allOf": [{"allOf": [{"allOf": [{"$ref": "#"}]}]}]}}}
+FREE = {"type": "object", "properties": {"n": {"multipleOf": 0.5}}}
+SERVERS = (ToolSpec("server__grow", "", TREE), ToolSpec("server__free", "", FREE))
+TOOLS = {tool.name: tool for tool in (*builtin_tools(), *SERVERS)}
 
 
 def read(name: str, raw: str) -> object:
@@ -34,6 +37,10 @@ def test_good_arguments_are_read() -> None:
         ("read_file", '{"path": "a", "limit": true}', "limit: True is not of type 'integer'"),
         ("bash", '{"command": "ls", "cwd": "/"}', "'cwd' was unexpected"),
         ("bash", "[" * 100_000, "nested too deeply"),
+        ("bash", '{"command": ' + "[" * 101 + "]" * 101 + "}", "nested too deeply"),
+        ("server__grow", '{"tree": ' * 99 + "{}" + "}" * 99, "nested too deeply"),
+        ("server__free", '{"a": ' * 250 + "1" + "}" * 250, "nested too deeply"),
+        ("server__free", '{"n": 1' + "0" * 400 + "}", "too large"),
     ],
 )
 def test_what_is_wrong_is_said(name: str, raw: str, gist: str) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crucible.agents.builtin import builtin_tools
-from crucible.agents.loop import LoopAgent
+from crucible.agents.loop import GO_ON, LoopAgent
 from crucible.agents.rehearsal import ScriptedCall, ScriptedTurn
 from crucible.agents.scripted import ScriptedModel
 from crucible.agents.types import Ending, Task
@@ -90,8 +91,8 @@ def test_parallel_calls_are_each_answered_once_in_order(attempt) -> None:  # typ
 
 
 def test_calls_left_when_a_budget_ends_mid_batch_are_answered_too(attempt) -> None:  # type: ignore[no-untyped-def] # a fixture
-    slow = [call("bash", command="sleep 5"), call("write_file", path="b.txt", content="x"), call("list_files")]
-    done = attempt([turn(*slow), turn()], max_wall_clock_seconds=0.5)
+    slow = [call("bash", command="sleep 60"), call("write_file", path="b.txt", content="x"), call("list_files")]
+    done = attempt([turn(*slow), turn()], max_wall_clock_seconds=3)
     assert ("budget_time", Cause.BUDGET) == (done.ending.what, done.ending.cause)
     assert done.asked == [a.call_id for a in done.answers]
     assert [True, False, False] == [a.timed_out for a in done.answers]
@@ -167,8 +168,41 @@ class Down(ScriptedModel):
         raise ProviderError("no", kind=self.kind)
 
 
+class Cut(ScriptedModel):
+    """A model whose first replies are cut off at their length limit before they call anything."""
+
+    def __init__(self, cut: Sequence[str], *turns: ScriptedTurn) -> None:
+        super().__init__([*(ScriptedTurn(say=text) for text in cut), *turns])
+        self.cut, self.requests = len(cut), list[Request]()
+
+    async def complete(self, request: Request) -> Reply:
+        self.requests.append(request)
+        reply = await super().complete(request)
+        return replace(reply, finish_reason="length") if len(self.requests) <= self.cut else reply
+
+
+def test_a_reply_that_was_cut_off_has_not_ended_the_work(attempt) -> None:  # type: ignore[no-untyped-def] # a fixture
+    """A model that thought for too long once lost the attempt there and then, as if it had said that it was done."""
+    model = Cut(["I think", " "], turn(call("write_file", path="b.txt", content="x")), turn(say="done"))
+    done = attempt(model)
+    assert ("finished", ["b.txt"]) == (done.ending.what, [f.path for f in done.change.files])
+    said = [(m.role, m.content) for m in model.requests[2].messages[2:]]
+    assert [("assistant", "I think"), ("user", GO_ON), ("user", GO_ON)] == said
+
+
+def test_replies_that_are_cut_off_again_and_again_end_the_attempt(attempt) -> None:  # type: ignore[no-untyped-def] # a fixture
+    done = attempt(Cut(["I think"] * 9))
+    assert ("bad_calls", Cause.AGENT, 5) == (done.ending.what, done.ending.cause, len(done.model.requests))
+
+
 def test_a_full_context_is_the_agents_budget_and_an_outage_the_providers(attempt) -> None:  # type: ignore[no-untyped-def] # a fixture
     ending = attempt(Down("context")).ending
     assert ("context_full", Cause.BUDGET) == (ending.what, ending.cause)
     with pytest.raises(ProviderError):
         attempt(Down("server"))
+
+
+def test_a_time_out_too_large_for_a_number_is_one_like_any_other(attempt) -> None:  # type: ignore[no-untyped-def] # a fixture
+    """It once was made a float, which such a number cannot be, and ended the whole run."""
+    outcome = attempt([turn(call("bash", command="echo hi", timeout=10**400)), turn(say="done")])
+    assert ("finished", ["hi"]) == (outcome.ending.what, [answer.text for answer in outcome.answers])

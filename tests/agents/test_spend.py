@@ -89,6 +89,15 @@ def test_cost_is_checked_before_the_call(price: float | None, expected: str | No
     assert expected == (allowed.what if isinstance(allowed, Ending) else None)
 
 
+def test_a_reply_may_be_as_long_as_what_is_left_of_the_cost_can_pay_for() -> None:
+    """Once only a reply of the least length had to be paid for, and one of the greatest could cost many times the budget."""
+    spend = Spend(Budget(max_cost_usd=0.05, max_total_tokens=100_000))
+    output = spend.before_call(1000, lambda i, o: i * 5e-6 + o * 75e-6)
+    assert 600 == output
+    spend.add(reply(1000, 600, cost=0.05))
+    assert "budget_cost" == getattr(spend.before_call(100, lambda i, o: i * 5e-6 + o * 75e-6), "what", None)
+
+
 def test_both_arms_are_told_the_budget_in_the_same_words() -> None:
     budget = Budget(max_turns=3, max_total_tokens=60000, max_wall_clock_seconds=300, max_cost_usd=0.5)
     assert "3 replies, 60,000 tokens in all" in told_budget(budget)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crucible.errors import Cause, HarnessError, ProviderError
-from crucible.llm.loopback import Calls, Counts, Status, Text
+from crucible.llm.loopback import Calls, Counts, Slow, Status, Text
 from crucible.transcript.events import Answered, Decided, Equipped, Replied, Started
 from crucible.world.types import Limits
 from tests.external.conftest import KEY, Place, scripted
@@ -186,6 +186,13 @@ def test_the_next_call_is_refused_when_the_turns_are_used_up(place: Place) -> No
     assert ("budget_turns", Cause.BUDGET) == (tried.ending.what, tried.ending.cause)
     assert 2 == len(tried.requests) == len(tried.replies)
     assert "The budget of this attempt is used up" in (tried.noted("call_refused") or "")
+
+
+def test_calls_made_at_once_do_not_get_round_the_budget(place: Place) -> None:
+    """What is in flight is spent already; else as many calls as an agent makes side by side were allowed beyond it."""
+    script = [Slow(1.0, Text("hm"))] * 6
+    tried = place.attempt(script, scripted("asks_at_once"), budget={"max_turns": 2})
+    assert ("budget_turns", 2) == (tried.ending.what, len(tried.requests))
 
 
 def test_tokens_are_counted_from_the_wire_and_end_the_attempt(place: Place) -> None:

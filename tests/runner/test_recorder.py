@@ -60,3 +60,18 @@ def test_any_arguments_become_json_that_is_read_again(arguments: dict[str, Any])
     record.events.append(answered(arguments))
     (row,) = record.take()
     assert isinstance(EVENT.validate_json(row.data), Answered)
+
+
+def test_arguments_that_nest_too_deeply_to_be_read_again_are_cut_there() -> None:
+    """What an agent CLI says of its calls is not checked as a model's calls are; all the rest of the event stays."""
+    deep: dict[str, Any] = {}
+    for _ in range(900):
+        deep = {"in": deep}
+    record = Recorder(None, 1)  # type: ignore[arg-type] # nothing is written
+    record.events += [answered({"deep": deep, "flat": 1}, "said"), answered({"deep": deep["in"]}, "\ud800")]
+    first, second = (EVENT.validate_json(row.data) for row in record.take())
+    assert isinstance(first, Answered)
+    assert isinstance(second, Answered)
+    assert ("said", "\\ud800") == (first.text, second.text)
+    assert 1 == (first.arguments or {})["flat"]
+    assert "[nested too deeply]" in str(first.arguments)

@@ -13,6 +13,7 @@ from sqlalchemy import inspect
 from sqlmodel import SQLModel, select
 
 from crucible.errors import StoreError
+from crucible.runner.taking import end_in_flight
 from crucible.store import queries
 from crucible.store.engine import HEAD
 from crucible.store.standings import leaderboard
@@ -59,6 +60,7 @@ def test_a_new_store_is_at_the_newest_version_and_has_every_table(store: Store) 
         assert [("wal",)] == raw.execute("pragma journal_mode").fetchall()
 
 
+@pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index event_thin")
 def test_migrations_and_tables_agree(store: Store) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
@@ -79,13 +81,13 @@ def test_an_old_store_keeps_its_rows_and_learns_which_arms_went_without_their_to
         one = attempt(run_id, arm)
         one.scenario_hash = "hash-old"
         store.start_attempt(one)
-    _take_down(store, "0001")
+    take_down(store, "0001")
     with Store(store.where) as again, again.reading() as session:
         found = {a.arm: a.setup for a in session.exec(select(AttemptRow)).all()}
     assert {"a": "without extra tools", "b": ""} == found
 
 
-def _take_down(store: Store, version: str) -> None:
+def take_down(store: Store, version: str) -> None:
     from alembic import command
     from alembic.config import Config
 
@@ -124,7 +126,7 @@ def test_an_attempt_is_final_once(store: Store) -> None:
 def test_attempts_found_running_are_marked_and_run_again(store: Store) -> None:
     run_id = store.create_run(run(), [planned(0, "a"), planned(1, "b")])
     first = store.start_attempt(attempt(run_id))
-    assert 1 == store.mark_interrupted(run_id)
+    assert 1 == end_in_flight(store, run_id)
     again = store.start_attempt(attempt(run_id))
     store.finish_attempt(again, {"ending": "finished", "cause": "agent", "counted": True})
     record = queries.run_record(store, run_id)

@@ -291,9 +291,30 @@ def test_the_change_can_be_taken_twice(sandboxed) -> None:
     assert {("a", "add")} == summary(first)
 
 
+def test_attributes_named_as_the_overlays_own_void_no_change(sandboxed) -> None:
+    """The layer has them under another name; an agent that set one could once have its attempt not count."""
+    attributes = [
+        *(f"setxattr('src', 'user.overlay.{name}', b'/tests')" for name in ("redirect", "metacopy")),
+        "setxattr('tests', 'user.overlay.opaque', b'y')",
+    ]
+    script = "import os; " + "; ".join(f"os.{one}" for one in attributes)
+
+    async def body(world: World) -> tuple[int | None, Change]:
+        done = await world.call("bash", {"command": f'echo x > src/new && python3 -c "{script}"'})
+        return done.exit_code, await world.change()
+
+    exit_code, change = sandboxed.run(body)
+    if exit_code != 0:
+        pytest.skip("this kernel does not let such attributes be set")
+    assert {("src/new", "add")} == summary(change)
+
+
 def test_what_a_process_wrote_before_the_change_was_taken_is_in_it_and_nothing_after(sandboxed) -> None:
     async def body(world: World) -> tuple[Change, Change]:
-        await world.call("bash", {"command": "setsid sh -c 'while :; do date +%N > busy; done' & sleep 0.3"})
+        await world.call(
+            "bash",
+            {"command": "setsid sh -c 'while :; do date +%N > busy; done' & until [ -s busy ]; do sleep 0.02; done"},
+        )
         return await world.change(), await world.change()
 
     first, second = sandboxed.run(body)

@@ -103,7 +103,7 @@ def test_no_process_outlives_its_world(way: str, bench) -> None:
     mark = f"{secrets.randbelow(10**6) + 2 * 10**6}.125"
 
     async def body(world: World) -> int:
-        await bash(world, way.format(mark=mark) + "\nsleep 0.1")
+        await bash(world, way.format(mark=mark) + "\nsleep 0.5")
         return len(commands_with(mark))
 
     assert bench.run(body, "copy") > 0
@@ -114,7 +114,7 @@ def test_a_process_is_found_by_its_mark_when_its_toolbox_is_gone(bench) -> None:
     mark = "664422.125"
 
     async def body(world: World) -> None:
-        await bash(world, f"setsid sleep {mark} & sleep 0.1")
+        await bash(world, f"setsid sleep {mark} & sleep 0.5")
         assert isinstance(world, CopyWorld)
         assert world._toolbox is not None
         world._toolbox._process.kill()

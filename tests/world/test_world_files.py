@@ -82,7 +82,7 @@ def test_no_file_tool_reaches_outside_whatever_links_there_are(path: str, worksp
     for attempt in (
         lambda: workspace.read(path),
         lambda: workspace.write(path, "x"),
-        lambda: workspace.edit(path, "v", "x"),
+        lambda: workspace.edited(path, "v", "x"),
         lambda: search.list_files(workspace, path),
         lambda: search.search(workspace, "v", path),
     ):
@@ -176,6 +176,17 @@ def test_an_edit_changes_what_differs_and_no_byte_beside_it(data: bytes, old: st
 def test_an_edit_that_is_not_unique_or_does_nothing_says_why(old: str, new: str, said: str) -> None:
     with pytest.raises(edits.EditError, match=said):
         edits.replace(b"aaa\n", old.encode(), new.encode())
+
+
+@pytest.mark.parametrize("end", [b"", b"\r\n"])
+def test_a_large_file_is_edited_in_no_time_and_never_grows_beyond_what_is_edited(end: bytes) -> None:
+    """Millions of occurrences, looked at one by one, once took longer than a call may and so voided the attempt."""
+    data = b"a" * 30_000_000 + end
+    assert (b"b" * 30_000_000 + end, 30_000_000) == edits.replace(data, b"a", b"b", everywhere=True)
+    with pytest.raises(edits.EditError, match="occurs 30000000 times"):
+        edits.replace(data, b"a", b"b")
+    with pytest.raises(edits.EditError, match="would be larger"):
+        edits.replace(data, b"a", b"bbb", everywhere=True)
 
 
 def test_an_edit_of_all_replaces_every_occurrence_once() -> None:

@@ -135,12 +135,24 @@ def test_a_file_that_is_not_text_is_shown_and_ends_nothing(mode: SandboxMode, sa
     assert outcome.text.endswith("\ufffd\ufffdend")
 
 
+def up(name: str, command: str) -> str:
+    """Starts a command in a session of its own, which says so before it begins."""
+    return f"setsid sh -c 'echo > ~/$0; exec {command}' {name}"
+
+
+def wait_for(count: int) -> str:
+    """Until so many have said so, and a moment for the rest of their beginning."""
+    return f"until [ $(ls ~ | wc -l) -ge {count} ]; do sleep 0.02; done; sleep 0.3"
+
+
 @MODES
 def test_who_was_still_alive_at_the_end_is_named(mode: SandboxMode, sandboxed) -> None:
     mark = new_mark()
 
     async def body(world: World) -> tuple[object, ...]:
-        await bash(world, f"setsid sleep {mark} & setsid tail -f /dev/null & sleep {mark} & true; sleep 0.3")
+        await bash(
+            world, f"{up('one', f'sleep {mark}')} & {up('two', 'tail -f /dev/null')} & sleep {mark} & {wait_for(2)}"
+        )
         before = world.survivors
         await world.change()
         assert [] == commands_with(mark)
@@ -153,7 +165,7 @@ def test_who_was_still_alive_at_the_end_is_named(mode: SandboxMode, sandboxed) -
 @pytest.mark.slow
 def test_of_many_survivors_ten_are_named_and_of_none_none(sandboxed) -> None:
     async def body(world: World) -> tuple[str, ...]:
-        await bash(world, "for i in $(seq 15); do setsid sleep 60 & done; sleep 0.3")
+        await bash(world, f"for i in $(seq 15); do {up('$i', 'sleep 60')} & done; {wait_for(15)}")
         await world.change()
         return world.survivors
 
@@ -169,7 +181,7 @@ def test_of_many_survivors_ten_are_named_and_of_none_none(sandboxed) -> None:
 @MODES
 def test_a_name_that_is_not_text_or_lies_about_its_fields_is_a_name(mode: SandboxMode, sandboxed) -> None:
     async def body(world: World) -> tuple[str, ...]:
-        await bash(world, "cp $(which sleep) $'a\\nState:Z\\xff'; setsid ./$'a\\nState:Z\\xff' 60 & sleep 0.3")
+        await bash(world, "cp $(which sleep) $'a\\nState:Z\\xff'; setsid ./$'a\\nState:Z\\xff' 60 & sleep 1")
         await world.change()
         return world.survivors
 
@@ -178,10 +190,11 @@ def test_a_name_that_is_not_text_or_lies_about_its_fields_is_a_name(mode: Sandbo
 
 @MODES
 def test_nothing_is_edited_and_nothing_can_be_called_after_the_end(mode: SandboxMode, sandboxed) -> None:
-    writer = "setsid sh -c 'while :; do date +%s%N > src/late.txt; done' >/dev/null 2>&1 & sleep 0.3"
+    writer = "setsid sh -c 'while :; do date +%s%N > src/late.txt; done' >/dev/null 2>&1 & "
+    begun = "until [ -s src/late.txt ]; do sleep 0.02; done"
 
     async def body(world: World) -> tuple[bytes, bytes]:
-        await bash(world, writer)
+        await bash(world, writer + begun)
         change = await world.change()
         (late,) = [file.after for file in change.files if file.path == "src/late.txt"]
         await asyncio.sleep(0.1)

@@ -340,7 +340,10 @@ def test_the_change_ends_programs_none_of_them_a_survivor_and_all_with_an_exit_c
         running = await world.start(program("sh", "-c", script))
         ended = await world.start(program("sh", "-c", "exit 5"))
         await running.reader.readline()
-        await bash(world, "setsid tail -f /dev/null & sleep 0.2")
+        await bash(
+            world,
+            "setsid sh -c 'echo > ~/up; exec tail -f /dev/null' & until [ -e ~/up ]; do sleep 0.02; done; sleep 0.2",
+        )
         change = await world.change()
         assert [] == commands_with(mark)
         with pytest.raises(SandboxError, match="the world has ended"):
@@ -544,7 +547,7 @@ def test_one_that_is_cancelled_anywhere_leaves_nothing_and_the_world_lives_on(
                     await task
             text = (await bash(world, "ps -e 2>/dev/null | grep -c cat; echo on")).text
             await bash(world, "sleep 0.1")
-            for _ in range(100):
+            for _ in range(3000):
                 await asyncio.sleep(0.01)
                 if before == descriptors():
                     break
@@ -611,7 +614,7 @@ def test_a_killed_harness_leaves_no_program(mode: SandboxMode, sandboxed) -> Non
         assert b"ready\n" == harness.stdout.readline()
         assert 3 <= len(commands_with(mark))
         harness.kill()
-    for _ in range(200):
+    for _ in range(1200):
         if not commands_with(mark):
             break
         time.sleep(0.05)

@@ -30,6 +30,7 @@ class Tally:
         self._upstream = upstream
         self._zero = monotonic()
         self._is_asked = False
+        self._in_flight: list[int] = []
 
     def start(self) -> None:
         """The agent is started."""
@@ -46,17 +47,20 @@ class Tally:
         return self.spend.seconds_left if self._is_asked else self.start_seconds - self.at
 
     def admit(self, input_tokens: int) -> str | None:
-        """Whether another call fits the budget; else why not, in words for the agent."""
+        """Whether another call fits the budget beside those in flight; else why not, in words for the agent."""
         self.spend.start()
         self._is_asked = True
-        allowed = self.refused or self.spend.before_call(input_tokens, self._most)
+        allowed = self.refused or self.spend.before_call(input_tokens, self._most, self._in_flight)
         if not isinstance(allowed, Ending):
+            self._in_flight.append(input_tokens)
             return None
         self.refused = allowed
         return f"The budget of this attempt is used up: {allowed.detail}. No further model call will be answered."
 
     def seen(self, exchange: Exchange) -> None:
         """Account one call, whatever came of it."""
+        if not exchange.refused:
+            self._in_flight.pop(0)  # which of them it was matters little to the sum
         one = Timed(exchange, self.at)
         self.timed.append(one)
         if one.replied:

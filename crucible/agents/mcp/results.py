@@ -27,9 +27,16 @@ def outcome_of(result: Mapping[str, Any], seconds: float, *, text_errors: bool) 
     texts = [text for block in blocks if (text := _text(block)) is not None]
     structured = result.get("structuredContent")
     if structured is not None and not any(map(_is_text, blocks)):
-        texts.append(json.dumps(structured, ensure_ascii=False))
+        texts.append(_as_json(structured))
     failed = result.get("isError") is True or (text_errors and len(texts) == 1 and _is_error(texts[0]))
     return text_outcome("\n".join(texts) if len(texts) != 1 else texts[0], seconds, ok=not failed)
+
+
+def _as_json(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "[structured content, nested too deeply, not shown]"
 
 
 def text_outcome(text: str, seconds: float, *, ok: bool, timed_out: bool = False) -> ToolOutcome:

@@ -144,19 +144,17 @@ class ModelProxy:
             return self._turned_away(request, found, 400, "the body is not a JSON object")
         body, taken = (body, ()) if self._network else without_hosted(found.dialect, body)
         asked = self._ledger.asked(found, body)
+        await self._know_price(asked.model)
         why = self._ledger.refusal(asked, ceil(len(raw) / BYTES_PER_TOKEN))
         if why is not None:
             return own_error(found.dialect, refused_status(found.dialect), why)
-        await self._know_price(asked.model)
         call = Call(asked, self._upstream, self._ledger, taken)
         try:
             return await self._forward.call(request, found, raw, call)
-        except asyncio.CancelledError:
-            call.end(HUNG_UP)
-            raise
         except HungUpError:
-            call.end(HUNG_UP)
             return own_error(found.dialect, 499, HUNG_UP)  # for nobody
+        finally:
+            call.end(HUNG_UP)  # what was admitted is told of, however it ended; only the first time counts
 
     async def _know_price(self, model: str) -> None:
         # The price list takes seconds to load, which the event loop does not have.

@@ -11,9 +11,6 @@ from io import BufferedReader
 
 from . import edits, text
 
-LARGEST_EDIT = 64 * 1024 * 1024
-"""Bytes of the largest file that is edited or overwritten."""
-
 
 class ToolError(Exception):
     """A tool could not do what it was asked; the message is what the agent reads."""
@@ -80,8 +77,8 @@ class Workspace:
         _write(real, path, data)
         return f"{'created' if before is None else 'wrote'} {self.relative(real)} ({len(data)} bytes)"
 
-    def edit(self, path: str, old: str, new: str, *, everywhere: bool = False) -> str:
-        """Replace `old`, which must occur exactly once unless `everywhere`."""
+    def edited(self, path: str, old: str, new: str, *, everywhere: bool = False) -> tuple[str, bytes, int]:
+        """The file with `old` replaced, which must occur exactly once unless `everywhere`: what to `put`, and how often."""
         real = self.resolve(path)
         before = self._existing(real, path)
         if before is None:
@@ -90,15 +87,19 @@ class Workspace:
             after, count = edits.replace(before, _encode(old), _encode(new), everywhere=everywhere)
         except edits.EditError as error:
             raise ToolError(f"{path}: {error}") from None
-        _write(real, path, after)
+        return real, after, count
+
+    def put(self, path: str, real: str, data: bytes, count: int) -> str:
+        """Write what was `edited`."""
+        _write(real, path, data)
         return f"replaced {count} occurrence{'s' if count > 1 else ''} in {self.relative(real)}"
 
     def _existing(self, real: str, path: str) -> bytes | None:
         if not os.path.lexists(real):
             return None
         with open_plain(real, path) as file:
-            if os.fstat(file.fileno()).st_size > LARGEST_EDIT:
-                raise ToolError(f"{path}: larger than {LARGEST_EDIT} bytes; use bash")
+            if os.fstat(file.fileno()).st_size > edits.LARGEST:
+                raise ToolError(f"{path}: larger than {edits.LARGEST} bytes; use bash")
             return file.read()
 
 

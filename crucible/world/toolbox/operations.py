@@ -110,7 +110,9 @@ class Operations:
 
     def _edit_file(self, path: str, old: str, new: str, **options: bool) -> Frame:
         self._expect_room()
-        return {"text": self._workspace.edit(path, old, new, everywhere=options.get("all", False))}
+        with self._watch.within(self._seconds):  # not the writing, which has to be whole
+            made = self._workspace.edited(path, old, new, everywhere=options.get("all", False))
+        return {"text": self._workspace.put(path, *made)}
 
     def _list_files(self, path: str = ".", glob: str | None = None) -> Frame:
         with self._watch.within(self._seconds):

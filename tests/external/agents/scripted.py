@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -74,6 +75,20 @@ def fails():
 def hangs():
     messages.append(ask())
     time.sleep(3600)
+
+
+def asks_at_once():
+    def one():
+        try:
+            ask()
+        except urllib.error.HTTPError as error:
+            print(error.read().decode(), file=sys.stderr)
+
+    threads = [threading.Thread(target=one) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def asks_a_question():
