@@ -15,7 +15,7 @@ from crucible.cli.tools import tools_of
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("aa")(aa_command)
+    app.command("aa", short_help="One arm against itself: what chance alone makes.")(aa_command)
 
 
 def aa_command(
@@ -78,5 +78,5 @@ def aa_command(
     with chosen.open_store(settings) as store:
         if only_price:
             return dry_run(ready, settings, store, as_json)
-        made = watched(lambda p: start(chosen.bench, ready, settings, store, note, p))
+        made = watched(store, lambda p: start(chosen.bench, ready, settings, store, note, p))
         return show_result(made, settings, store, as_json)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import os
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +34,7 @@ from crucible.cli import (
     tools,
     ui,
 )
+from crucible.cli.console import writing
 from crucible.cli.context import Context
 from crucible.errors import CrucibleError, ExitCode
 from crucible.redaction import redact
@@ -110,21 +114,53 @@ def _set_up_logging(verbose: bool, log_file: Path | None) -> None:
     line = _Line("%(asctime)s %(levelname)s %(name)s: %(message)s")
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)] if verbose else []
     if log_file is not None:
-        log_file.parent.mkdir(parents=True, exist_ok=True)
-        handlers.append(logging.FileHandler(log_file, encoding="utf-8"))
+        with writing(log_file):
+            log_file.parent.mkdir(parents=True, exist_ok=True)
+            handlers.append(logging.FileHandler(log_file, encoding="utf-8"))
     for handler in handlers:
         handler.setFormatter(line)
         logger.addHandler(handler)
 
 
 def run_app(arguments: list[str] | None = None) -> int:
-    """Run one command; its exit code. Errors raised on purpose become lines on stderr, never a traceback."""
+    """Run one command; its exit code. Errors raised on purpose, and files that cannot be used, become lines on stderr.
+
+    A fault of ours is shown whole and ends with 5, never with the 1 that Python would give it: that is the answer of a gate.
+    """
+    _prepare_output()
     try:
         app(args=arguments, prog_name="crucible")
     except CrucibleError as error:
-        for line in error.lines():
-            typer.echo(line, err=True)
-        return int(error.exit_code)
+        return _said(error)
     except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):
+            return READER_GONE
         return stop.code if isinstance(stop.code, int) else int(ExitCode.DONE)
+    except OSError as error:
+        logging.getLogger("crucible").debug("what the system refused", exc_info=True)
+        where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+        return _said(
+            CrucibleError(f"{where}{error.strerror or error}", hint="crucible -v COMMAND shows where it happened")
+        )
+    except Exception:  # noqa: BLE001 - the outermost edge: what nobody foresaw must not end like a gate that fails
+        traceback.print_exc()
+        return _said(CrucibleError("Crucible did not foresee this", hint="please report it with the lines above"))
     return int(ExitCode.DONE)
+
+
+READER_GONE = 128 + 13
+"""What the shell calls a program that nobody reads any more (`| head`): as if by SIGPIPE, which is no answer either."""
+
+
+def _prepare_output() -> None:
+    """A closed stdout swallows what is written; one that cannot write a character (an old code page) writes its number."""
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
+    elif isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _said(error: CrucibleError) -> int:
+    for line in error.lines():
+        typer.echo(line, err=True)
+    return int(error.exit_code)

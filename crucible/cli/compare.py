@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("compare")(compare_command)
+    app.command("compare", short_help="Report a run: the verdict, differences, cost, order.")(compare_command)
 
 
 def compare_command(
@@ -86,10 +86,12 @@ def show_run(store: Store, run: int, prices: Prices, *, details: bool = False, a
 
 def _two(store: Store, then: int, now: int, *, as_json: bool) -> int:
     from crucible.report.two_runs import two_runs, two_runs_view
+    from crucible.store.declared import declared
 
     found = two_runs(store, then, now)
     if found is None:
-        raise UsageError(f"there is no run {then} or no run {now} in this store", hint="crucible runs")
+        missing = next((run for run in (then, now) if declared(store, run) is None), now)
+        raise UsageError(f"there is no run {missing} in this store", hint="crucible runs")
     if as_json:
         print_json(found.as_dict())
     else:

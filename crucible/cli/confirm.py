@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("confirm")(confirm_command)
+    app.command("confirm", short_help="Run the new code as often as the report asks for.")(confirm_command)
 
 
 def confirm_command(

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from crucible.errors import UsageError
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
 
@@ -31,3 +37,12 @@ def note(text: str) -> None:
 def print_json(value: Any) -> None:
     """A result as JSON; a NaN is an error, never printed."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+@contextmanager
+def writing(file: Path | None = None) -> Iterator[None]:
+    """While a file is written that the user named: what the system refuses is a matter of the command, and says which file."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{file or error.filename}: cannot be written: {error.strerror or error}") from error

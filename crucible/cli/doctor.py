@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("doctor")(doctor_command)
+    app.command("doctor", short_help="What is missing on this machine, and what fixes it.")(doctor_command)
 
 
 def doctor_command(

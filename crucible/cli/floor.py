@@ -12,7 +12,7 @@ from crucible.errors import ExitCode
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("floor")(floor_command)
+    app.command("floor", short_help="How many green runs in a row confirm a fix.")(floor_command)
 
 
 def floor_command(

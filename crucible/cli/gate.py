@@ -13,7 +13,7 @@ from crucible.cli.numbers import RunNumber
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("gate")(gate_command)
+    app.command("gate", short_help="Exit 0 if it holds, 1 if shown not to, 3 if nobody can tell.")(gate_command)
 
 
 def gate_command(

@@ -25,8 +25,8 @@ RunOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("label")(label_command)
-    app.command("agreement")(agreement_command)
+    app.command("label", short_help="Score judged attempts blind, from 0 to 5.")(label_command)
+    app.command("agreement", short_help="How far the judge and people agree, per dimension.")(agreement_command)
 
 
 def label_command(

@@ -25,7 +25,7 @@ WIDEST = 76
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("mutate")(mutate_command)
+    app.command("mutate", short_help="See whether a frozen failure notices worse runs.")(mutate_command)
 
 
 def mutate_command(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("new-failure")(new_failure_command)
+    app.command("new-failure", short_help="Freeze a reported failure as a scenario file.")(new_failure_command)
 
 
 def new_failure_command(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("plan")(plan_command)
+    app.command("plan", short_help="How many attempts a difference takes, before spending.")(plan_command)
 
 
 def plan_command(

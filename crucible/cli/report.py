@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crucible.cli.console import note
+from crucible.cli.console import note, writing
 from crucible.cli.context import Context
 from crucible.cli.numbers import RunNumber
 from crucible.errors import ExitCode, UsageError
@@ -23,7 +23,7 @@ STDOUT = Path("-")
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("report")(report_command)
+    app.command("report", short_help="Write a comparison as HTML, Markdown, JUnit, JSON or CSV.")(report_command)
 
 
 def report_command(
@@ -105,8 +105,6 @@ def _write(text: str, file: Path) -> None:
     if file == STDOUT:
         typer.echo(text, nl=False)
         return
-    try:
+    with writing(file):
         file.write_text(text, "utf-8", newline="")
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be written: {error.strerror or error}") from error
     note(f"wrote {file} ({len(text.encode()) / 1000:,.1f} kB)")

@@ -14,7 +14,7 @@ from crucible.cli.context import Context
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("repro")(repro_command)
+    app.command("repro", short_help="Run the old code until the failure is seen.")(repro_command)
 
 
 def repro_command(

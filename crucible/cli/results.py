@@ -19,10 +19,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("leaderboard")(leaderboard_command)
+    app.command("leaderboard", short_help="Arms ranked over all real runs, ties named.")(leaderboard_command)
     app.command("runs")(runs_command)
-    app.command("show")(show_command)
-    app.command("rejudge")(rejudge_command)
+    app.command("show", short_help="Show one attempt, or with run:N a run.")(show_command)
+    app.command("rejudge", short_help="Judge a run's stored attempts again, running none.")(rejudge_command)
 
 
 def leaderboard_command(

@@ -28,7 +28,7 @@ Primary = Literal["pass-rate", "score"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("run")(run_command)
+    app.command("run", short_help="Make attempts of both arms and compare them.")(run_command)
 
 
 def run_command(
@@ -66,7 +66,8 @@ def run_command(
     sandbox: Annotated[str | None, typer.Option(help="auto, overlay or copy.")] = None,
     primary: Annotated[Primary, typer.Option(help="What the verdict is about.")] = "pass-rate",
     margin: Annotated[
-        float, typer.Option(metavar="POINTS", help="Differences below this are equivalent; 0 to 50.")
+        float,
+        typer.Option(metavar="POINTS", help="Arms are equivalent where a difference this large is ruled out; 0 to 50."),
     ] = 10.0,
     until_decided: Annotated[
         bool,
@@ -100,12 +101,16 @@ def run_command(
 
     chosen: Context = context.obj
     settings = chosen.settings(sandbox=sandbox)
-    if (resume is None) == (not names):
+    if resume is not None and names:
+        raise UsageError(
+            "a run goes on with the scenarios it was declared with", hint=f"crucible run --resume {resume}"
+        )
+    if resume is None and not names:
         raise UsageError("name scenarios to run, or a run to go on with (--resume RUN)", hint="crucible list-scenarios")
     if resume is not None:
         _check_nothing_new(context)
         with chosen.open_store(settings, must_exist=True) as store:
-            gone_on = watched(lambda p: go_on(chosen.bench, resume, settings, store, note, p))
+            gone_on = watched(store, lambda p: go_on(chosen.bench, resume, settings, store, note, p))
             return show_result(gone_on, settings, store, as_json)
     options = Options(
         names=tuple(names or ()),
@@ -138,7 +143,7 @@ def run_command(
                 await control_run(chosen.bench, ready, settings, store, note, progress)
             return await start(chosen.bench, ready, settings, store, note, progress, equipped)
 
-        made = watched(checked)
+        made = watched(store, checked)
         return show_result(made, settings, store, as_json)
 
 

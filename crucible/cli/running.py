@@ -43,17 +43,25 @@ def models_of(given: list[str] | None) -> dict[str, str]:
     return models
 
 
-def watched(work: Callable[[Progress], Awaitable[Found]]) -> Found:
-    """Do the work in an event loop of its own, showing its attempts."""
+def watched(store: Store, work: Callable[[Progress], Awaitable[Found]]) -> Found:
+    """Do the work in an event loop of its own, showing its attempts. Interrupted, it says how the run is gone on with."""
     import asyncio
 
     from crucible.cli.progress import Watch
+    from crucible.report.runs import left_unfinished
+    from crucible.store.writes import now
 
     async def run(progress: Progress) -> Found:
         return await work(progress)
 
-    with Watch(console(stderr=True)) as watch, ended_like_ctrl_c():
-        return asyncio.run(run(watch.event))
+    began = now()
+    try:
+        with Watch(console(stderr=True)) as watch, ended_like_ctrl_c():
+            return asyncio.run(run(watch.event))
+    except KeyboardInterrupt:
+        if left := left_unfinished(store, began):
+            note(f"interrupted; what had ended is stored; go on with: crucible run --resume {left}")
+        raise
 
 
 def dry_run(chosen: Chosen, settings: Settings, store: Store, as_json: bool) -> int:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from crucible.cli.console import console, note, print_json
+from crucible.cli.console import console, note, print_json, writing
 from crucible.cli.context import Context
 from crucible.errors import ExitCode
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("list-scenarios")(list_scenarios_command)
-    app.command("validate")(validate_command)
+    app.command("list-scenarios", short_help="List the scenarios and frozen failures of the bench.")(
+        list_scenarios_command
+    )
+    app.command("validate", short_help="Check scenarios: unfixed is red, the reference is green.")(validate_command)
     app.command("schema")(schema_command)
-    app.command("init")(init_command)
-    app.command("new")(new_command)
+    app.command("init", short_help="Make a new bench folder with one small scenario.")(init_command)
+    app.command("new", short_help="Make stubs of a scenario, its fixture and its fix.")(new_command)
 
 
 def list_scenarios_command(
@@ -81,10 +84,11 @@ def init_command(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Fol
     """Make a new bench folder with one small scenario that can be rehearsed at once."""
     from crucible.scenario.starter import make_bench
 
-    made = make_bench(folder)
+    with writing():
+        made = make_bench(folder)
     for path in made:
         typer.echo(f"made {path}")
-    typer.echo(f"\nNext: cd {folder} && crucible validate && crucible run first-bug --rehearse")
+    typer.echo(f"\nNext: cd {shlex.quote(str(folder))} && crucible validate && crucible run first-bug --rehearse")
 
 
 def new_command(
@@ -93,6 +97,8 @@ def new_command(
     """Make stubs of a scenario, its fixture and its reference fix."""
     from crucible.scenario.starter import make_scenario
 
-    for path in make_scenario(context.obj.bench, name):
+    with writing():
+        made = make_scenario(context.obj.bench, name)
+    for path in made:
         typer.echo(f"made {context.obj.shown(path)}")
     typer.echo(f"\nNext: fill them in, then crucible validate {name}")

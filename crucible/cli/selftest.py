@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crucible.cli.console import console, note, print_json
+from crucible.cli.console import console, note, print_json, writing
 from crucible.cli.context import Context
 from crucible.errors import ExitCode, UsageError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("selftest")(selftest_command)
+    app.command("selftest", short_help="Try to cheat in every known way; what stopped it.")(selftest_command)
 
 
 def selftest_command(
@@ -108,6 +108,7 @@ def _view(tried: Tried) -> RenderableType:
 def _write(file: Path, tried: Tried) -> None:
     from crucible.selftest.page import security_page
 
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(security_page(tried), encoding="utf-8", newline="\n")
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(security_page(tried), encoding="utf-8", newline="\n")
     note(f"wrote {file}")

@@ -39,7 +39,7 @@ def tools_of(given: list[str] | None) -> dict[str, str]:
     return tools
 
 
-@app.command("list")
+@app.command("list", short_help="Which servers there are, their versions, who names them.")
 def list_command(
     context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 ) -> int:
@@ -57,7 +57,7 @@ def list_command(
     return int(ExitCode.DONE)
 
 
-@app.command("install")
+@app.command("install", short_help="Install a server in an environment of its own.")
 def install_command(
     context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME", help="code-graph.")] = "code-graph"
 ) -> int:
@@ -75,7 +75,7 @@ def install_command(
     return int(ExitCode.DONE)
 
 
-@app.command("check")
+@app.command("check", short_help="Start a server in a sandbox and list its tools.")
 def check_command(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A preset, or a name of crucible.toml or of a scenario.")],

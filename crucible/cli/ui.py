@@ -21,7 +21,7 @@ SECONDS_TO_STOP = 1
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("ui")(ui_command)
+    app.command("ui", short_help="All that is stored, in a browser.")(ui_command)
 
 
 def ui_command(

@@ -19,7 +19,7 @@ from crucible.report.verdict import Verdict, decide
 from crucible.report.withheld import incomparable, untested
 from crucible.store.looks import complete_pairs
 from crucible.store.measures import Slot, any_aa
-from crucible.store.states import attempt_state, run_state
+from crucible.store.states import RUNNING, attempt_state, run_state
 from crucible.store.writes import Store
 
 __all__ = ["ArmSummary", "Comparison", "Line", "Mean", "comparisons", "comparisons_of"]
@@ -32,7 +32,7 @@ class Comparison:
     In sentences: `differ` says how the arms differ, `uptake` that and whether it was used, `seldom` which arms used it in
     few attempts, `could_see` what so many attempts could have detected, `noise` what an arm against itself showed here.
     In numbers: `use` of the arms' tools, `noise_floor`; `differences` is what sets the first requests apart, None where
-    that was not recorded.
+    that was not recorded. `running` while the run is being made.
     """
 
     scenario: str
@@ -56,6 +56,7 @@ class Comparison:
     could_see: tuple[str, ...] = ()
     noise: tuple[str, ...] = ()
     noise_floor: NoiseFloor | None = None
+    running: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -107,6 +108,7 @@ def _comparison(gathered: Gathered, scene: Scene, noise: NoiseFloor | None) -> C
         could_see=tuple(_could_see(pair, gathered.terms)) if pair and tested else (),
         noise=tuple(noise.lines()) if noise else (),
         noise_floor=noise,
+        running=going == RUNNING,
     )
 
 

@@ -7,6 +7,7 @@ from rich.table import Table
 from crucible.report.arms import Mean
 from crucible.report.costs import Way
 from crucible.report.overall import Overall
+from crucible.report.success import Success
 from crucible.report.tables import by_role, heads, known_mean, noise_cell, noise_column, noise_of, table
 from crucible.report.times import Times
 from crucible.report.words import dollars, known_of, number, seldom
@@ -23,7 +24,9 @@ def cost_table(run: Overall) -> Table | None:
         made.add_row(
             way.name, _amount(way, way.treatment), _amount(way, way.baseline), *ratio, *noise_cell(floor, way.name)
         )
-    made.add_row("cost of one success", *map(dollars, run.costs.per_success))
+    made.add_row(
+        "cost of one success", *map(dollars, run.costs.success.cost), *[_ratio(run.costs.success)] * run.compared
+    )
     title, *shown, ratio_of_times = _time(run.times)
     made.add_row(title, *shown, *[ratio_of_times] * run.compared, *noise_cell(floor, title))
     for title, field in (("turns", "turns"), ("tool calls", "tool_calls")):
@@ -40,11 +43,28 @@ def _amount(way: Way, mean: Mean) -> str:
     return known_of(shown, mean.n, mean.of)
 
 
-def _ratio(way: Way) -> str:
+def _ratio(way: Way | Success) -> str:
     if way.ratio is None:
         return way.why_not or ""
     within = f" ({way.interval[0]:.2f} to {way.interval[1]:.2f})" if way.interval else " (no interval)"
     return f"{way.ratio:.2f} times{within}"
+
+
+def one_success(success: Success, side: int) -> str:
+    """What it cost an arm (0 is the treatment), with its interval."""
+    cost, within = success.cost[side], success.within[side]
+    return dollars(cost) + (f" ({dollars(within[0])}-{within[1]:.4f})" if within else "")
+
+
+def success_says(run: Overall) -> str | None:
+    """The row of one success with its intervals, what they rest on and how they were computed; None where there is none."""
+    if run.costs is None or not any(run.costs.success.within):
+        return None
+    found = run.costs.success
+    green = (f"{k} of {n} green" for k, n in zip(found.passes, found.attempts, strict=True))
+    costs = " and ".join(f"{one_success(found, side)} from {said}" for side, said in enumerate(green))
+    ratio = ", and its ratio is that of the two" if found.interval else ""
+    return f"One success: {costs}; 95% intervals: {found.method}; failed attempts are paid for too{ratio}."
 
 
 def _time(times: Times) -> tuple[str, str, str, str]:

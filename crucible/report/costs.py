@@ -15,6 +15,7 @@ from typing import Literal
 
 from crucible.llm.price import Price, known_price
 from crucible.report.arms import Mean, Side
+from crucible.report.success import Success, success
 from crucible.settings import Settings
 from crucible.stats.across import welch_over_scenarios
 from crucible.stats.effect import as_ratio
@@ -49,11 +50,11 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """All ways, and what one success cost each arm in US dollars: all counted attempts' cost over the passes; None where
-    a cost is unknown or nothing passed."""
+    """All ways to count what an attempt cost, and what one success did: the mean cost of a counted attempt over the pass rate,
+    None where a cost is unknown or nothing passed."""
 
     ways: tuple[Way, ...]
-    per_success: tuple[float | None, float | None]
+    success: Success
 
     @property
     def headline(self) -> Way:
@@ -62,7 +63,8 @@ class Costs:
 
     def uncompared(self) -> Costs:
         """What both arms cost, without holding one against the other."""
-        return replace(self, ways=tuple(way.uncompared() for way in self.ways))
+        ways = tuple(way.uncompared() for way in self.ways)
+        return replace(self, ways=ways, success=self.success.uncompared(NOT_COMPARED))
 
 
 def prices_of(settings: Settings) -> Prices:
@@ -87,7 +89,7 @@ def costs(sides: Sides, prices: Prices = known_price) -> Costs:
         _priced("output only", sides, lambda a: _output_usd(a, prices), lambda a: a.output, everything),
         way("tokens billed", "tokens", sides, lambda a: a.tokens),
     ]
-    return Costs(tuple(ways), (_per_success(side for side, _ in sides), _per_success(side for _, side in sides)))
+    return Costs(tuple(ways), success([side for side, _ in sides], [side for _, side in sides]))
 
 
 def _priced(name: str, sides: Sides, usd: Value, tokens: Value, everything: Iterable[Measured]) -> Way:
@@ -152,11 +154,3 @@ def _one_price(attempt: Measured, prices: Prices) -> Price | None:
     if price is not None and price.above is not None and _input(attempt) > price.above[0]:
         return None
     return price
-
-
-def _per_success(sides: Iterable[Side]) -> float | None:
-    attempts = [attempt for side in sides for attempt in side.counted]
-    bills = [a.cost_usd for a in attempts]
-    passes = sum(bool(a.passed) for a in attempts)
-    known = [bill for bill in bills if bill is not None]
-    return sum(known) / passes if passes and len(known) == len(bills) else None

@@ -43,7 +43,7 @@ def _quality(verdict: Verdict, pairs: Pairs, terms: Terms) -> str | None:
         return verdict.word
     close = on_these(pairs, terms).close if verdict.p_value is not None else None
     if terms.margin and close and close[0] > -terms.margin:
-        return f"no worse by more than {terms.amount(terms.margin, signed=False)}"
+        return f"no worse by more than {terms.declared}"
     return None
 
 

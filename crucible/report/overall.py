@@ -6,7 +6,7 @@ that could stop early on other grounds) are not computed at all.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from crucible.llm.price import known_price
@@ -91,6 +91,8 @@ def overall_of(store: Store, gathered: Gathered, prices: Prices = known_price, *
     spent, took = (costs(sides, prices), times(sides)) if sides else (None, None)
     if not compared and spent is not None and took is not None:
         spent, took = spent.uncompared(), took.uncompared()
+    if run.sequential and spent is not None:
+        spent = replace(spent, success=spent.success.stopped())
     treatment, baseline = _names(gathered)
     rows = scenario_rows(pairs) if explored else ()
     return Overall(

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
+from sqlmodel import col, select
 
+from crucible.report.words import to_the_minute
 from crucible.store.queries import runs
 from crucible.store.states import run_state
-from crucible.store.writes import Store
+from crucible.store.tables import RunRow
+from crucible.store.writes import Store, this_process
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,13 @@ def run_lines(store: Store) -> list[RunLine]:
     ]
 
 
+def left_unfinished(store: Store, since: str) -> int | None:
+    """The run that this process left interrupted at or after a time, if it did."""
+    asked = select(RunRow.id).where(RunRow.owner == this_process(), RunRow.status == "interrupted")
+    with store.reading() as session:
+        return session.exec(asked.where(col(RunRow.ended_at) >= since).order_by(col(RunRow.id).desc())).first()
+
+
 def run_table(lines: Sequence[RunLine]) -> Table:
     """The runs as a table."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
@@ -51,9 +61,8 @@ def run_table(lines: Sequence[RunLine]) -> Table:
         table.add_column(column, overflow="fold")
     for line in lines:
         counted = f"{line.counted} of {'at most ' * line.sequential}{line.planned}"
-        table.add_row(
-            str(line.run), line.started, line.state, ", ".join(line.scenarios), counted, line.judge, _kind(line)
-        )
+        started = to_the_minute(line.started)
+        table.add_row(str(line.run), started, line.state, ", ".join(line.scenarios), counted, line.judge, _kind(line))
     return table
 
 

@@ -15,7 +15,7 @@ from crucible.report.overall import Overall
 from crucible.report.tables import Arms, by_role, heads, known_mean, noise_cell, noise_column, noise_of, table
 from crucible.report.tallies import Metric, signed_number
 from crucible.report.uptake_rows import uptake_rows
-from crucible.report.words import UNKNOWN, number, percent_range
+from crucible.report.words import UNKNOWN, number, p_number, percent_range
 from crucible.stats.effect import cliffs_delta
 
 Show = Callable[[Arms], str]
@@ -56,6 +56,8 @@ def _scored(arms: Arms) -> str:
 
 
 def _calls(arms: Arms) -> str:
+    if not any(a.counted for a in arms):
+        return UNKNOWN
     return " / ".join(str(sum(getattr(a, kind) for a in arms)) for kind in ("blocked", "warned", "got_past"))
 
 
@@ -153,7 +155,7 @@ def dimensions(run: Overall) -> Table | None:
     made = table("dimension", "difference", "p", "Holm", "scored")
     for row in run.dimensions:
         scored = f"{row.scored[0]} and {row.scored[1]}"
-        made.add_row(row.name, signed_number(row.difference, 2), number(row.p_value, 3), number(row.holm, 3), scored)
+        made.add_row(row.name, signed_number(row.difference, 2), p_number(row.p_value), p_number(row.holm), scored)
     return made
 
 
@@ -165,7 +167,7 @@ def scenarios(run: Overall) -> Table | None:
     made = table("scenario", *heads(run), "points", "p", "Holm", "BH", *noise_column(floors))
     for row in run.scenarios:
         k_t, n_t, k_b, n_b = row.counts
-        tests = (number(p, 3) for p in (row.p_value, row.holm, row.benjamini_hochberg))
+        tests = (p_number(p) for p in (row.p_value, row.holm, row.benjamini_hochberg))
         alike = noise_cell(floors.get(row.scenario), "pass rate")
         points = signed_number(100 * row.difference, 0)
         made.add_row(row.scenario, f"{k_t} of {n_t}", f"{k_b} of {n_b}", points, *tests, *alike)

@@ -65,6 +65,12 @@ class Terms:
         shown = signed_number(scale * difference, digits) if signed else f"{scale * difference:.{digits}f}"
         return f"{shown}{' point' if shown.lstrip('+-') == '1' else unit}"
 
+    @property
+    def declared(self) -> str:
+        """The margin, whole: `10 points`, `2.5 points`, `0.025 of the score`."""
+        shown = f"{self.margin * (100 if self.metric == 'pass_rate' else 1):.6g}"
+        return f"{shown}{' of the score' if self.metric == 'score' else ' point' if shown == '1' else ' points'}"
+
     def limits(self, interval: tuple[float, float]) -> str:
         """An interval in the same unit, without naming it."""
         scale, digits = (100, 0) if self.metric == "pass_rate" else (1, 2)

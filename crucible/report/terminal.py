@@ -14,7 +14,7 @@ from crucible.llm.price import known_price
 from crucible.report import sections
 from crucible.report.aa import AaReport, aa_report
 from crucible.report.comparison import Comparison
-from crucible.report.cost_table import cost_table
+from crucible.report.cost_table import cost_table, success_says
 from crucible.report.costs import NOT_COMPARED, Prices
 from crucible.report.overall import Overall, overall
 from crucible.report.trust import Trust, with_and_without_judge
@@ -94,7 +94,7 @@ def parts(run: Overall, more: Beside, *, detailed: bool = False) -> list[Part]:
         *[trust] * (run.metric == "score"),
         ("again", "More than one try", _again(run)),
         ("could-see", "What could this run see?", run.could_see),
-        ("cost", "Cost", [cost_table(run), run.dominance, token_table(run)]),
+        ("cost", "Cost", [cost_table(run), success_says(run), run.dominance, token_table(run)]),
         ("order", "Order within blocks", [run.order.text(run.terms)] if run.order else []),
         *[trust] * (run.metric != "score"),
         ("exploratory", exploratory, _exploratory(run)),
@@ -110,7 +110,7 @@ def title(run: Overall) -> str:
     names = [one.scenario for one in run.comparisons]
     where = names[0] if len(names) == 1 else f"{len(names)} scenarios"
     metric = "pass rate" if run.metric == "pass_rate" else "weighted score"
-    declared = f"declared before it: on the {metric}, margin {run.terms.amount(run.margin, signed=False)}"
+    declared = f"declared before it: on the {metric}, margin {run.terms.declared}"
     return f"{where}  (run {run.run_id}; {declared})"
 
 
@@ -138,7 +138,8 @@ def _incomplete(one: Comparison, run: Overall) -> str:
     where = _where(one, run)
     lack = "block {} lacks" if len(one.incomplete_blocks) == 1 else "blocks {} lack"
     blocks = lack.format(spans(one.incomplete_blocks))
-    return f"INCOMPLETE: {where}{blocks} an attempt that counts; crucible run --resume {run.run_id}"
+    how = "it is still being made" if one.running else f"crucible run --resume {run.run_id}"
+    return f"INCOMPLETE: {where}{blocks} an attempt that counts; {how}"
 
 
 def _verdict(run: Overall) -> Iterator[RenderableType]:

@@ -139,8 +139,7 @@ def _claim(word: Word, treatment: str, baseline: str, where: str, terms: Terms) 
     if word in ("better", "worse"):
         return f"{treatment} is {word} than {baseline} {where}"
     if word == "equivalent":
-        within = terms.amount(terms.margin, signed=False)
-        return f"{treatment} and {baseline} are equivalent {where}, within {within}"
+        return f"{treatment} and {baseline} are equivalent {where}, within {terms.declared}"
     place = f" {where}" if where == LIKE_THESE else ""
     return f"Inconclusive{place}: these attempts do not tell {treatment} and {baseline} apart"
 

@@ -34,7 +34,18 @@ def known_of(text: str, n: int, of: int) -> str:
 
 def seldom(p_value: float) -> str:
     """A p-value to three digits."""
-    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
+    said = p_number(p_value)
+    return f"p {said}" if said.startswith("<") else f"p = {said}"
+
+
+def p_number(p_value: float) -> str:
+    """The same for a column of p-values; never 0, which no test can show."""
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def to_the_minute(stored: str) -> str:
+    """A stored time, which is UTC."""
+    return f"{stored[:16].replace('T', ' ')} UTC"
 
 
 def attempts_in_words(number: int) -> str:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from crucible.transcript.events import Started
@@ -45,9 +45,15 @@ def uninstructed(prompt: str, opening: Mapping[str, Any]) -> str:
 def instructions_of(opening: Mapping[str, Any]) -> dict[str, str]:
     """What an opening's tool servers want models to know, by server; of those that want anything."""
     servers = (opening.get(SHARED) or {}).get("servers")
-    if not isinstance(servers, Mapping):
-        return {}
-    return {name: one[INSTRUCTIONS] for name, one in servers.items() if one.get(INSTRUCTIONS)}
+    found = {name: one.get(INSTRUCTIONS) for name, one in _objects(servers)}
+    return {name: text for name, text in found.items() if text and isinstance(text, str)}
+
+
+def _objects(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The entries of an object that are objects; what was recorded of an agent CLI may be anything."""
+    for name, one in value.items() if isinstance(value, Mapping) else ():
+        if isinstance(one, Mapping):
+            yield name, one
 
 
 def as_text(opening: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from crucible.report.dominance import dominance
 from crucible.report.tallies import Pair, Tally, Terms
 from crucible.report.times import times
 from crucible.report.verdict import decide
+from crucible.stats.one_sample import wilson
 from crucible.store.measures import Measured
 
 BLANK = Measured(
@@ -70,13 +71,35 @@ def test_an_unknown_bill_is_unknown_and_not_zero() -> None:
     assert ((1, 2), (0, 1)) == ((billed.treatment.n, billed.treatment.of), (billed.baseline.n, billed.baseline.of))
     assert billed.ratio is None
     assert "not known for both arms" == billed.why_not
-    assert (None, None) == found.per_success
+    assert (None, None) == found.success.cost
+    assert (None, "not known for both arms") == (found.success.ratio, found.success.why_not)
 
 
 def test_a_success_costs_what_all_attempts_cost() -> None:
     failed = replace(used(1000, 0, 0), passed=False)
     found = costs([(side("new", [failed, failed, used(1000, 0, 0)]), side("old", [failed]))], lambda _: PRICE)
-    assert (pytest.approx(0.006), None) == found.per_success
+    assert (pytest.approx(0.006), None) == found.success.cost
+    assert ((1, 0), (3, 1), "nothing passed") == (found.success.passes, found.success.attempts, found.success.why_not)
+
+
+def test_a_success_has_an_interval_and_so_has_the_ratio() -> None:
+    """At equal bills a success of 9 in 10 costs a ninth of one of 1 in 10, and the intervals say how far that carries."""
+    bill = used(1000, 0, 0)
+    new, old = ([replace(bill, passed=n < green) for n in range(10)] for green in (9, 1))
+    found = costs([(side("new", new), side("old", old))], lambda _: PRICE).success
+    rate = wilson(9, 10)
+    assert (0.002 / rate.high, 0.002 / rate.low) == pytest.approx(found.within[0])
+    assert 1 / 9 == pytest.approx(found.ratio or 0)
+    assert found.interval is not None
+    assert found.interval[1] < 1
+    assert found.stopped().interval is None, "a run that stopped on its passes has none"
+    assert (found.cost, found.within) == (found.uncompared("x").cost, found.uncompared("x").within)
+    assert (None, None) == (found.uncompared("x").ratio, found.uncompared("x").interval)
+
+
+def test_a_success_is_not_known_while_a_scenario_has_no_attempt() -> None:
+    pairs = [(side("new", [used(1, 0, 1)]), side("old", [used(1, 0, 1)])), (side("new", []), side("old", []))]
+    assert (None, None) == costs(pairs, lambda _: PRICE).success.cost
 
 
 def test_attempts_that_cost_nothing_have_no_ratio() -> None:

@@ -82,7 +82,8 @@ def check(one: Overall, other: Overall) -> None:
 def check_costs(one: Overall, other: Overall) -> None:
     assert one.costs is not None
     assert other.costs is not None
-    assert one.costs.per_success == other.costs.per_success[::-1]
+    assert one.costs.success.cost == other.costs.success.cost[::-1]
+    assert one.costs.success.within == other.costs.success.within[::-1]
     for way, mirrored in zip(one.costs.ways, other.costs.ways, strict=True):
         assert (way.treatment, way.baseline) == (mirrored.baseline, mirrored.treatment)
         assert way.ratio == near(mirrored.ratio and 1 / mirrored.ratio)

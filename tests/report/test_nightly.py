@@ -334,3 +334,44 @@ def test_the_examples_are_files_that_are_read(suites: Path) -> None:
 @pytest.mark.parametrize("file", ["crontab", "crucible-nightly.service", "github-actions.yaml"])
 def test_every_example_runs_the_command_as_it_is(file: str) -> None:
     assert "crucible nightly nightly --summary" in (EXAMPLES / file).read_text()
+
+
+def scripts(file: Path) -> dict[str, str]:
+    """The steps of a workflow that run something, by name."""
+    (job,) = yaml.safe_load(file.read_text())["jobs"].values()
+    return {step["name"]: step["run"] for step in job["steps"] if "run" in step}
+
+
+def bash(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """As GitHub runs it."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    known = {"PATH": path, "HOME": str(folder), "GITHUB_STEP_SUMMARY": str(folder / "summary.md"), **environment}
+    return subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script], cwd=folder, env=known, capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize("file", ["nightly/github-actions.yaml", "ci/confirm.yaml"])
+def test_the_workflows_install_crucible_from_its_repository_at_a_commit(file: str, tmp_path: Path) -> None:
+    """Never by its name alone, which may be somebody else's elsewhere; what is not set is asked for."""
+    script = scripts(EXAMPLES.parent / file)["Crucible"]
+    for missing, given in (("REPOSITORY", {}), ("COMMIT", {"REPOSITORY": "https://example.org/crucible"})):
+        made = bash(script, tmp_path, **given)
+        assert 0 != made.returncode
+        assert f"set the variable CRUCIBLE_{missing}" in made.stderr
+    shown = bash(
+        f'pip() {{ echo "$@"; }}; {script}', tmp_path, REPOSITORY="https://example.org/crucible", COMMIT="1a2b"
+    )
+    assert "install crucible @ git+https://example.org/crucible@1a2b\n" == shown.stdout
+
+
+def test_a_night_that_cannot_be_run_is_no_alarm(tmp_path: Path) -> None:
+    """There is no bench, which is 2; that there is no summary to show must not make it the 1 of an alarm."""
+    made = bash(scripts(EXAMPLES / "github-actions.yaml")["One night"], tmp_path)
+    assert 2 == made.returncode, made.stderr
+    assert "no bench folder" in made.stderr
+
+
+def test_cron_finds_the_command() -> None:
+    """It has next to no PATH."""
+    assert "&& .venv/bin/crucible nightly nightly" in (EXAMPLES / "crontab").read_text()

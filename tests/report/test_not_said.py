@@ -158,6 +158,31 @@ def test_blocks_that_lack_an_attempt_are_drawn_together(store: Store) -> None:
     assert ["", "7", "1, 3-5, 9"] == [spans(numbers) for numbers in ((), (7,), (1, 3, 4, 5, 9))]
 
 
+def test_nobody_is_told_to_go_on_with_a_run_that_is_being_made(store: Store) -> None:
+    run_id = fill_run(store, {"s": {"new": priced(1, 1), "old": priced(1, 2)}}, "old", blocks=2, status="running")
+    assert "INCOMPLETE: block 2 lacks an attempt that counts; it is still being made" in shown(store, run_id)
+
+
+def test_of_arms_without_an_attempt_that_counts_no_call_is_known(store: Store) -> None:
+    run_id = fill_run(store, {"s": {"new": priced(1, 1), "old": [Filled(None, cause="provider")]}}, "old")
+    assert "calls blocked / warned / got past 0 / 0 / 0 -" in shown(store, run_id)
+
+
+@pytest.mark.parametrize(
+    ("metric", "margin", "said"),
+    [
+        ("pass_rate", 0.1, "10 points"),
+        ("pass_rate", 0.025, "2.5 points"),
+        ("pass_rate", 0.01, "1 point"),
+        ("score", 0.025, "0.025 of the score"),
+    ],
+)
+def test_a_declared_margin_is_not_rounded(store: Store, metric: str, margin: float, said: str) -> None:
+    arms = {"new": priced(3, 3), "old": priced(1, 3)}
+    run_id = fill_run(store, {"s": arms}, "old", primary_metric=metric, margin=margin)
+    assert f"margin {said})" in shown(store, run_id)
+
+
 def test_what_is_not_known_has_no_unit(store: Store) -> None:
     run_id = fill_run(store, {"s": {"new": priced(3, 3), "old": [Filled(False)] * 3}}, "old")
     assert "time 9.1 s unknown not known for both arms" in shown(store, run_id)

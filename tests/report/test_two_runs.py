@@ -123,7 +123,7 @@ def test_the_command_ends_with_3_when_runs_cannot_be_compared(
     assert 2 == run_app([*command, "7"])
     assert "there is no run 7 in this store" in capfd.readouterr().err
     assert 2 == run_app([*command, "1", "7"])
-    assert "there is no run 1 or no run 7" in capfd.readouterr().err
+    assert "there is no run 7 in this store" in capfd.readouterr().err
 
 
 def test_several_judges_within_a_run_forbid_a_comparison(store: Store) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from crucible.report.overall import Overall, given
-from crucible.report.words import attempts_in_words, spans
+from crucible.report.words import attempts_in_words, spans, to_the_minute
 from crucible.scenario.load import parse_stored
 from crucible.scenario.schema import Scenario
 from crucible.store.declared import declared
@@ -42,7 +42,7 @@ def subject(run: Overall) -> str:
 
 def made(row: RunRow) -> str:
     """When a run began, to the minute."""
-    return f"{row.created_at[:16].replace('T', ' ')} UTC"
+    return to_the_minute(row.created_at)
 
 
 def blocks(row: RunRow) -> str:
@@ -55,7 +55,7 @@ def blocks(row: RunRow) -> str:
 def terms(run: Overall) -> str:
     """What the verdict is about, as it was declared before the first attempt."""
     metric = "pass rate" if run.metric == "pass_rate" else "weighted score"
-    return f"on the {metric}, margin {run.terms.amount(run.margin, signed=False)}"
+    return f"on the {metric}, margin {run.terms.declared}"
 
 
 def judged(row: RunRow) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from crucible.report.arms import ArmSummary, Mean
+from crucible.report.cost_table import one_success
 from crucible.report.overall import Overall
 from crucible.report.tables import by_role, known_mean
 from crucible.report.words import UNKNOWN, dollars, known_of, number, percent_range
@@ -45,10 +46,9 @@ def _spent(run: Overall, side: int) -> tuple[str, str, str]:
         return UNKNOWN, UNKNOWN, UNKNOWN
     billed, took = run.costs.ways[0], run.times.way
     cost = (billed.treatment, billed.baseline)[side]
-    success = run.costs.per_success[side]
     return (
         _amount(cost, dollars(cost.value)),
-        UNKNOWN if success is None else dollars(success),
+        one_success(run.costs.success, side),
         _time(run, side, (took.treatment, took.baseline)[side]),
     )
 
