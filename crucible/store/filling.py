@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlmodel import func, insert, select
@@ -120,11 +121,18 @@ def _attempt(number: int, run_id: int, name: str, arm: str, block: int, baseline
     return {
         "id": number, "run_id": run_id, "scenario_hash": f"hash-{name}", "scenario": name, "arm": arm, "block": block,
         "retry": 0, "baseline": baseline, "model": "openai/simulated", "sandbox": "overlay",
-        "started_at": now(), "ended_at": now(), "ending": "finished" if one.passed is not None else "crash",
+        **_times(one.seconds), "ending": "finished" if one.passed is not None else "crash",
         "cause": one.cause if one.passed is not None or one.cause != "agent" else "provider", "detail": "",
         "counted": one.passed is not None, "passed": one.passed, "tokens": one.tokens, "cost_usd": one.cost_usd,
         "seconds": one.seconds, "scripted_usage": False, "similarity_reasons": [], "turns": 1,
     }  # fmt: skip
+
+
+def _times(seconds: float | None) -> dict[str, str]:
+    """Ended now, and begun so long before."""
+    ended = datetime.now(UTC)
+    both = {"started_at": ended - timedelta(seconds=seconds or 0), "ended_at": ended}
+    return {name: moment.isoformat(timespec="milliseconds") for name, moment in both.items()}
 
 
 def _score(number: int, one: Filled) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import case, func
 from sqlalchemy.orm import aliased
@@ -11,6 +12,9 @@ from sqlmodel import col, select
 from crucible.store.pages import columns_of
 from crucible.store.tables import AttemptRow, EventRow, JudgementRow, RunRow, TotalRow
 from crucible.store.writes import Store
+
+LATELY = 200
+"""Attempts that a pace is taken from: a run may get slower or faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,8 @@ def run_pulse(store: Store, run_id: int) -> Pulse | None:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast and dear a run's finished attempts were: their number, and means of what is known. Waiting is included."""
+    """How fast and dear a run's finished attempts were: their number, and means of what is known. The time of an attempt is
+    all of it, from its start to when it was stored: preparing, waiting and grading too."""
 
     finished: int
     seconds: float | None
@@ -49,13 +54,17 @@ class Pace:
 
 
 def run_pace(store: Store, run_id: int) -> Pace:
-    """Of the attempts that count."""
-    waited, overhead = (func.coalesce(one, 0) for one in (AttemptRow.waited_seconds, AttemptRow.overhead_seconds))
-    took = col(AttemptRow.seconds) + waited + overhead
+    """Of the attempts that count; the time is that of the newest LATELY."""
+    mine = (AttemptRow.run_id == run_id, col(AttemptRow.counted).is_(True))
     with store.reading() as session:
-        query = columns_of(func.count(), func.avg(took), func.avg(AttemptRow.cost_usd))
-        found = session.execute(query.where(AttemptRow.run_id == run_id, col(AttemptRow.counted).is_(True))).one()
-        return Pace(*found)
+        finished, cost = session.execute(columns_of(func.count(), func.avg(AttemptRow.cost_usd)).where(*mine)).one()
+        times = columns_of(AttemptRow.started_at, AttemptRow.ended_at).where(*mine).order_by(col(AttemptRow.id).desc())
+        took = [_seconds(*row) for row in session.execute(times.limit(LATELY)) if row[1] is not None]
+    return Pace(finished, sum(took) / len(took) if took else None, cost)
+
+
+def _seconds(started: str, ended: str) -> float:
+    return (datetime.fromisoformat(ended) - datetime.fromisoformat(started)).total_seconds()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from crucible.web.rendering import as_json, environment, render
 from crucible.web.site import Ask, NotFound, Page, Site
 
 STATIC = Path(__file__).parent / "static"
+READING = ["GET", "HEAD"]
 LOST = "crucible runs lists what is stored"
 
 
@@ -41,8 +42,8 @@ def make_app(
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     for page in PAGES:
         # The JSON first: a name in a path would otherwise take the ending for its own.
-        app.get(page.json_path)(_answer(site, page, _json))
-        app.get(page.path)(_answer(site, page, _html))
+        app.api_route(page.json_path, methods=READING)(_answer(site, page, _json))
+        app.api_route(page.path, methods=READING)(_answer(site, page, _html))
     extend(app, site)
     app.add_exception_handler(CrucibleError, _on_error(site))
     app.add_exception_handler(OperationalError, _on_error(site))

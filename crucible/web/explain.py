@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 EXPLAIN = {
     "arm": "One agent set-up under comparison: a model, a prompt, extra tools, or a whole agent CLI. The treatment is the arm "
     "that is tried, the baseline the one it is held against.",
@@ -9,7 +11,8 @@ EXPLAIN = {
     "attempt": "One arm, once, on one scenario, in a freshly reset copy of the fixture.",
     "fixture": "The repository that every attempt starts from, with its bug and its failing suite.",
     "suite green": "Every test that must pass does, in a clean copy with the attempt's change and the grader's own tests.",
-    "margin": "Declared before the run: a difference that lies within it is called equivalent.",
+    "margin": "Declared before the run. The arms are called equivalent when a difference as large as it, either way, is ruled "
+    "out: a small difference that is not is inconclusive.",
     "interval": "The 95% interval: the differences that these attempts do not speak against. Of a rate it is Wilson's, of a "
     "difference of rates that of Miettinen and Nurminen.",
     "model": "What was really asked in each arm.",
@@ -37,7 +40,8 @@ EXPLAIN = {
     "as if nothing were cached": "All input at the price of uncached input: what an arm takes by its own nature.",
     "output only": "Output tokens alone, at their price.",
     "tokens billed": "Input, cached or not, plus output, each once, as the provider counted them.",
-    "cost of one success": "The cost of all counted attempts, failed ones too, over the number of green suites.",
+    "cost of one success": "The mean cost of attempts that count, failed ones too, over the pass rate; every scenario weighs "
+    "the same.",
     "time": "Seconds of an attempt, without waiting for a provider's retries.",
     "turns": "Model replies of an attempt, with the tool calls in them.",
     "tool calls": "Tool calls of an attempt, whatever came of them.",
@@ -46,10 +50,13 @@ EXPLAIN = {
     "system prompt and task": "Estimated share of the input.",
     "tool schemas": "Estimated share of the input: the descriptions of the tools, sent again with every turn.",
     "tool output": "Estimated share of the input: what tools gave back, sent again with every later turn.",
+    "of one tool": "Estimated share of the input: what this tool gave back.",
     "its own replies, read again": "Estimated share of the input: earlier replies, sent again.",
     "model output (counted)": "Output tokens, as the provider counted them.",
     "p": "How often so large a difference, either way, would come up if the arms were equally good. Of two rates it is "
     "Boschloo's exact test.",
+    "all of N pass (pass^N)": "How often N attempts of the arm would all pass, estimated from those that count.",
+    "one of N passes (pass@N)": "How often at least one of N attempts of the arm would pass, estimated from those that count.",
     "Holm": "p adjusted by Holm for the number of rows: at most 5% of such tables name any row wrongly.",
     "BH": "p adjusted by Benjamini and Hochberg: of the rows named, about 5% wrongly.",
     "points": "Percentage points of the pass rate, treatment minus baseline.",
@@ -61,7 +68,7 @@ EXPLAIN = {
 WORDS = {
     "better": ("▲", "the treatment does better, more surely than chance explains"),
     "worse": ("▼", "the treatment does worse, more surely than chance explains"),
-    "equivalent": ("=", "whatever difference there is lies within the margin declared beforehand"),
+    "equivalent": ("=", "a difference as large as the margin declared beforehand is ruled out, either way"),
     "inconclusive": ("?", "these attempts do not tell; it is not a draw"),
     "not tested": ("○", "the treatment was not put to the test, so nothing is claimed"),
 }
@@ -70,4 +77,6 @@ WORDS = {
 
 def explained(title: str) -> str:
     """What a row or column means; nothing when its title says it all."""
-    return EXPLAIN.get(title.strip(), "")
+    if title.startswith("  of "):
+        return EXPLAIN["of one tool"]
+    return EXPLAIN.get(re.sub(r"\d+", "N", title.strip()), "")

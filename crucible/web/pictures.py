@@ -12,6 +12,8 @@ from itertools import groupby
 from math import ceil
 
 from crucible.report.arms import ArmSummary, Line
+from crucible.report.costs import Way
+from crucible.report.exploratory import DimensionRow
 from crucible.report.overall import Overall
 from crucible.report.tables import Arms, by_role, known_mean
 from crucible.report.verdict import Verdict
@@ -169,28 +171,48 @@ def costs(run: Overall) -> list[Data]:
     """Each way to count, with both arms' means and the larger of them, which the bars are drawn against."""
     if run.costs is None:
         return []
-    return [_cost(way.name, way.unit, way.treatment.value, way.baseline.value) for way in run.costs.ways]
+    return [_cost(way) for way in run.costs.ways]
 
 
-def _cost(name: str, unit: str, treatment: float | None, baseline: float | None) -> Data:
-    known = [value for value in (treatment, baseline) if value is not None]
-    return {"name": name, "unit": unit, "values": [treatment, baseline], "most": max(known, default=None)}
+def _cost(way: Way) -> Data:
+    means = (way.treatment, way.baseline)
+    known = [mean.value for mean in means if mean.value is not None]
+    return {
+        "name": way.name,
+        "unit": way.unit,
+        "values": [mean.value for mean in means],
+        "n": [mean.n for mean in means],
+        "most": max(known, default=None),
+    }
 
 
 def dimensions(run: Overall) -> list[Data]:
     """Each dimension of the rubric with both arms' means over scenarios, and its test where one may be shown."""
     names = dict.fromkeys(name for one in run.comparisons for arm in one.arms for name in arm.dimensions)
     tests = {row.name: row for row in run.dimensions}
-    return [
-        {
-            "name": name,
-            "means": [_mean(mine, name) for mine in by_role(run)],
-            "scored": [sum(a.dimensions[name].n for a in mine if name in a.dimensions) for mine in by_role(run)],
-            "difference": tests[name].difference if name in tests else None,
-            "holm": tests[name].holm if name in tests else None,
-        }
-        for name in names
-    ]
+    return [_dimension(run, name, tests.get(name)) for name in names]
+
+
+def _dimension(run: Overall, name: str, test: DimensionRow | None) -> Data:
+    scored = [sum(a.dimensions[name].n for a in mine if name in a.dimensions) for mine in by_role(run)]
+    return {
+        "name": name,
+        "means": [_mean(mine, name) for mine in by_role(run)],
+        "scored": scored,
+        "difference": test.difference if test else None,
+        "holm": test.holm if test else None,
+        "why_not": None if test else _untested(run, scored),
+    }
+
+
+def _untested(run: Overall, scored: Sequence[int]) -> str:
+    if not all(scored):
+        return "not scored in both arms"
+    return (
+        "a run that may stop early tests nothing else"
+        if run.sequential
+        else "no verdict was given, so nothing is tested"
+    )
 
 
 def _mean(mine: Arms, name: str) -> float | None:

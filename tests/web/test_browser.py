@@ -34,6 +34,7 @@ PATHS = {
     "runs": "/runs",
     "run": "/runs/1",
     "comparison": "/runs/1/comparison",
+    "blocks": "/runs/1/blocks",
     "attempt": "/attempts/1",
     "side-by-side": "/compare/1/2",
     "itself": "/compare/2/2",
@@ -213,6 +214,27 @@ def test_a_run_is_followed_while_it_goes_on(browser: Browser, site: str, bench: 
         assert [] == seen.problems
 
 
+def test_whoever_is_on_a_link_or_a_row_of_a_run_that_goes_on_stays_there(
+    browser: Browser, site: str, bench: Path
+) -> None:
+    with Store(bench / "results" / "crucible.db") as store, watching(browser, site) as seen:
+        run = _begin(store)
+        seen.open(f"/runs/{run}")
+        _start(store, run, 2)
+        seen.page.locator("#live .button").focus()
+        _finish(store, run, 1)
+        expect(seen.page.locator("#live a.dot.green")).to_have_count(1)
+        expect(seen.page.locator("#live .button")).to_be_focused()
+        seen.page.locator("body").press("j")
+        expect(seen.page.locator("#live [data-row].here")).to_be_focused()
+        before = seen.page.locator("#main").inner_text()
+        _start(store, run, 1)
+        seen.page.wait_for_function("(was) => document.getElementById('main').innerText !== was", arg=before)
+        expect(seen.page.locator("#live [data-row].here")).to_be_focused()
+        store.set_run_status(run, "done")
+        assert [] == seen.problems
+
+
 def _begin(store: Store) -> int:
     """A run that goes on, of two planned attempts, none made yet."""
     with store.reading() as session:
@@ -242,11 +264,16 @@ def _arms(store: Store) -> list[str]:
 
 def _finish(store: Store, run: int, number: int) -> None:
     """One more attempt, begun and ended."""
+    attempt = _start(store, run, number)
+    store.finish_attempt(attempt, {"ending": "finished", "cause": "agent", "counted": True, "passed": True})
+
+
+def _start(store: Store, run: int, number: int) -> int:
+    """One more attempt of an arm, without an ending; its number."""
     with store.reading() as session:
         like = session.get_one(AttemptRow, 1)
     columns = like.model_dump(exclude={"id", "ending", "ended_at", "diff", "block", "arm", "baseline"})
     arm = _arms(store)[number - 1]
     row = AttemptRow(**{**columns, "run_id": run, "block": 1, "arm": arm, "baseline": number == 2, "started_at": now()})
     row.counted = row.passed = None
-    attempt = store.start_attempt(row)
-    store.finish_attempt(attempt, {"ending": "finished", "cause": "agent", "counted": True, "passed": True})
+    return store.start_attempt(row)

@@ -20,6 +20,7 @@ from crucible.report.plain import PlainTable, plain_parts
 from crucible.report.terminal import beside, marks, parts
 from crucible.settings import Settings
 from crucible.store.filling import JUDGE, Filled, fill_run
+from crucible.store.queries import attempt_row
 from crucible.store.tables import AttemptRow, RunRow, TotalRow
 from crucible.store.writes import Store, now
 from crucible.web.app import make_app
@@ -210,6 +211,12 @@ def test_a_site_is_only_asked_for_under_its_own_name(site: TestClient) -> None:
         assert 200 == site.get("/runs", headers={"Host": name}).status_code
 
 
+def test_every_page_answers_whoever_only_asks_for_its_head(site: TestClient) -> None:
+    for path in ("/", "/runs", "/runs/1/comparison", "/attempts/1", "/attempts/1.json", "/review"):
+        assert 200 == site.head(path).status_code, path
+    assert 404 == site.head("/runs/999").status_code
+
+
 def test_a_read_only_site_takes_no_form_and_a_writable_one_only_its_own(site: TestClient, filled: Kept) -> None:
     assert 403 == site.post("/review", headers={"Origin": ADDRESS}).status_code
     writable = client(filled.store, filled.bench, read_only=False)
@@ -235,6 +242,36 @@ def test_an_empty_store_says_what_to_do_first(tmp_path: Path) -> None:
         assert "crucible run SCENARIO --rehearse" in text_of(site.get("/runs").text)
         assert "No real attempt is stored" in text_of(site.get("/").text)
         assert "crucible new NAME" in text_of(site.get("/scenarios").text)
+
+
+def test_what_is_not_known_of_an_attempt_has_the_reason_that_is_true_of_it(tmp_path: Path) -> None:
+    with Store(tmp_path / "store.db") as store:
+        fill_run(store, {"s": {"a": [Filled(True)], "b": [Filled(None, cause="provider")]}}, "b")
+        judged, lost = (text_of(client(store, tmp_path).get(f"/attempts/{n}").text) for n in (1, 2))
+        running = store.start_attempt(_unlike(attempt_row(store, 1)))
+        page = text_of(client(store, tmp_path).get(f"/attempts/{running}").text)
+    assert f"Cost {UNKNOWN} (no price is known) Time {UNKNOWN} (it did not get that far)" in judged
+    assert f"Score {UNKNOWN} (an attempt that does not count is not scored)" in lost
+    assert f"Time {UNKNOWN} (it did not get that far)" in lost
+    for name in ("Score", "Like the reference", "Turns", "Tool calls", "Tokens", "Cost", "Time"):
+        assert f"{name} {UNKNOWN} (it did not end yet)" in page
+
+
+def _unlike(made: AttemptRow) -> AttemptRow:
+    """The same attempt once more, without an ending."""
+    kept = (
+        "run_id",
+        "scenario_hash",
+        "scenario",
+        "arm",
+        "block",
+        "baseline",
+        "model",
+        "rehearsal",
+        "sandbox",
+        "started_at",
+    )
+    return AttemptRow(**made.model_dump(include=set(kept)), retry=made.retry + 1)
 
 
 def test_an_attempt_is_shown_by_pages_of_turns(site: TestClient, filled: Kept) -> None:

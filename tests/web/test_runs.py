@@ -16,8 +16,9 @@ from crucible.report.runs import run_lines, run_table
 from crucible.settings import load_settings
 from crucible.store.filling import JUDGE, Filled, fill_run
 from crucible.store.live import judge_spend
-from crucible.store.tables import AttemptRow, JudgementRow, RunRow
+from crucible.store.tables import AttemptRow, EventRow, JudgementRow, RunRow
 from crucible.store.writes import Store, now
+from crucible.transcript.events import Started
 from crucible.web.app import make_app
 from crucible.web.visible import UNKNOWN
 from tests.web.conftest import ADDRESS, Kept
@@ -167,6 +168,40 @@ def test_a_run_that_goes_on_says_nothing_of_its_arms_but_how_far_it_is(tmp_path:
     assert "1 of 1" not in text_of(page)
     assert "Cost so far" in page
     assert 'class="progress"' in page
+
+
+def test_a_rehearsal_that_goes_on_will_cost_nothing_and_an_attempt_without_a_turn_is_at_its_start(
+    tmp_path: Path,
+) -> None:
+    with Store(tmp_path / "store.db") as store:
+        arms = {"a": [Filled(True, seconds=1.0)], "b": [Filled(True, seconds=1.0)]}
+        run = fill_run(store, {"s": arms}, "b", status="running", blocks=2, rehearsal=True)
+        event = Started(at=0, turn=0, system_prompt="", task="", tools=(), first_request_sha256="x")
+        begun = begin(store, run, "a", 2)
+        row = EventRow(attempt_id=begun, seq=0, kind="started", turn=0, at=0.0, data=event.model_dump_json())
+        store.add_events([row])
+        page = text_of(client(store, tmp_path).get(f"/runs/{run}").text)
+    assert f"Still to cost {UNKNOWN} (no model is paid)" in page
+    assert f" {begun} s a 2 start " in page
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({}, "pass rate; equivalent only if a difference of 10 points either way is ruled out"),
+        ({"margin": 0.025}, "pass rate; equivalent only if a difference of 2.5 points either way is ruled out"),
+        ({"margin": 0.07}, "of 7 points"),
+        ({"margin": 0.025, "primary_metric": "score"}, "score; equivalent only if a difference of 0.025 either way"),
+        ({"margin": 0.0}, "pass rate; without a margin, the arms are never called equivalent"),
+    ],
+)
+def test_a_margin_is_declared_as_it_is_and_for_what_it_decides(
+    tmp_path: Path, columns: dict[str, Any], said: str
+) -> None:
+    """A small difference is not equivalent: it is when one as large as the margin is ruled out."""
+    with Store(tmp_path / "store.db") as store:
+        run = fill_run(store, {"s": {"a": [Filled(True)], "b": [Filled(True)]}}, "b", **columns)
+        assert said in text_of(client(store, tmp_path).get(f"/runs/{run}").text)
 
 
 def test_how_long_a_run_took_is_shown_and_a_dash_where_its_end_is_not_known(tmp_path: Path) -> None:

@@ -17,10 +17,12 @@ from crucible.report.overall import Overall, overall_of
 from crucible.report.plain import plain_parts
 from crucible.report.terminal import beside, marks, parts, title
 from crucible.store.live import Pulse, not_counted, run_pulse
+from crucible.store.pages import one_run
 from crucible.store.writes import Store
 from crucible.web import pictures
 from crucible.web.changes import diff_lines
 from crucible.web.pages.blocks import parting_part
+from crucible.web.pages.runs import run_row
 from crucible.web.site import Ask, Data, Site, no_run
 
 ATTEMPTS_A_PAGE = 100
@@ -44,7 +46,13 @@ def comparison_page(site: Site, ask: Ask) -> Data:
         raise no_run(run_id)
     found = overall_of(site.store, gathered, prices_of(site.settings))
     said = {**comparison_data(site.store, found), "parting": parting_part(site.store, run_id)}
-    return {**said, "places": _places(said), **_attempts(found, ask)}
+    return {**said, **_standing(site.store, run_id), "places": _places(said), **_attempts(found, ask)}
+
+
+def _standing(store: Store, run_id: int) -> Data:
+    """How the run stands, as the lists of runs have it."""
+    listed = one_run(store, run_id)
+    return {"standing": None if listed is None else run_row(listed[0])}
 
 
 @lru_cache(maxsize=2)

@@ -58,6 +58,14 @@ function onKey(event) {
   }
 }
 
+// Whoever points at a number reads what it is: a cell has the explanation of its column, a figure that of its name.
+function explain(event) {
+  const cell = event.target.closest("td, dd");
+  if (!cell || event.target.closest("[title]")) return;
+  const name = cell.matches("td") ? cell.closest("table").tHead?.rows[0].cells[cell.cellIndex] : cell.previousElementSibling;
+  cell.title = name?.title || name?.querySelector("[title]")?.title || "";
+}
+
 // A region that follows a run: when the stream says that something changed, the page is asked for again and the region
 // taken from it. It is the server's own page, parsed as a document whose scripts never run.
 async function refresh(region) {
@@ -65,11 +73,21 @@ async function refresh(region) {
   if (!answer.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const fresh = page.getElementById(region.id);
-  const open = [...region.querySelectorAll("details")].map((one) => one.open);
   if (!fresh) return;
+  const open = [...region.querySelectorAll("details")].map((one) => one.open);
   [...fresh.querySelectorAll("details")].forEach((one, i) => { if (open[i]) one.open = true; });
+  // Whoever is on a link or a row of it stays there: what is new has the same address.
+  const focused = region.contains(document.activeElement) && address(document.activeElement);
+  const marked = rows()[here] && address(rows()[here]);
   region.replaceChildren(...fresh.childNodes);
-  here = -1;
+  here = marked ? rows().findIndex((one) => address(one) === marked) : -1;
+  rows()[here]?.classList.add("here");
+  if (focused) [...region.querySelectorAll("a, [data-row]")].find((one) => address(one) === focused)?.focus({ preventScroll: true });
+}
+
+function address(element) {
+  const row = element.matches("[data-row]") ? "row " : "";
+  return row + (element.closest("a") || element.querySelector("a"))?.getAttribute("href");
 }
 
 function follow(region) {
@@ -88,6 +106,7 @@ function follow(region) {
 }
 
 document.addEventListener("keydown", onKey);
+document.addEventListener("mouseover", explain);
 document.addEventListener("DOMContentLoaded", () => {
   setTheme(stored());
   document.getElementById("theme")?.addEventListener("click", () => {
