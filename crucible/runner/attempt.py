@@ -96,7 +96,7 @@ async def _work(bench: Bench, job: Job, record: Recorder) -> Outcome:
 
 
 async def _attempt(bench: Bench, job: Job, record: Recorder) -> tuple[Ending, Change, float]:
-    """The agent at work in a world of its own; its ending, its change and the seconds it took."""
+    """The agent at work in a world of its own; its ending, its change and the seconds it took, without waiting."""
     spec = replace(job.prepared.world_spec(bench.settings), shown=job.plays.shown)
     record.surroundings = surroundings(spec, bench.mode)
     world = make_world(spec, bench.mode, bench.scratch)
@@ -104,7 +104,7 @@ async def _attempt(bench: Bench, job: Job, record: Recorder) -> tuple[Ending, Ch
         await world.open()
         began = monotonic()
         ending = await job.plays.agent.attempt(task_of(job.prepared, job.slot.arm), world, record)
-        seconds = monotonic() - began - record.bringing_seconds
+        seconds = max(0.0, monotonic() - began - record.bringing_seconds - record.waited_seconds)
         change = without_leavings(await world.change(), job.plays.leaves)
         note_world(world, record)
         return ending, change, seconds
@@ -157,7 +157,7 @@ def _finish(bench: Bench, job: Job, attempt_id: int, record: Recorder, outcome: 
         "counted": ending.cause.counts,
         "overhead_seconds": None
         if outcome.seconds is None
-        else max(0.0, total - outcome.seconds - outcome.suite_seconds),
+        else max(0.0, total - outcome.seconds - outcome.suite_seconds - record.waited_seconds),
         **totals_of(record.events),
         **outcome.columns(),
     }

@@ -72,6 +72,11 @@ class Recorder:
         """What starting the arm's tool servers or its agent took, which is not the attempt's time."""
         return sum(e.seconds for e in self.events if isinstance(e, Equipped))
 
+    @property
+    def waited_seconds(self) -> float:
+        """What went on a provider's retries, and once on loading its library: the first attempt's arm must not pay for it."""
+        return sum(e.waited_seconds for e in self.events if isinstance(e, Replied))
+
 
 def totals_of(events: Sequence[Event]) -> dict[str, Any]:
     """Columns of the attempt row that are sums over its events; None where a part is unknown."""
