@@ -27,7 +27,7 @@ MOST_MERGED = 1 << 22
 """Values that are merged, over all steps, where no lattice helps: a third of a second. 2 x 9 attempts take 0.2 million."""
 MOST_PLACES = 1 << 21
 """Places of a lattice that a sum may span."""
-MOST_PRODUCTS = 1 << 26
+MOST_PRODUCTS = 1 << 23
 """Above it a convolution goes through the Fourier transform, whose rounding error is absolute: about 1e-16."""
 SMALLEST = 1e-12
 """Tails below it are given as this, because of that rounding error: too large is the side to err on."""

@@ -9,7 +9,7 @@ one variable. That turns Boschloo's test from minutes of enumeration into millis
 from __future__ import annotations
 
 from functools import lru_cache
-from math import comb
+from math import comb, log
 from typing import TYPE_CHECKING
 
 from crucible.stats import _checks
@@ -97,13 +97,22 @@ def stays_within(conditional: Floats, limit: float) -> bool:
 def binomial_weights(n: int, rates: Floats) -> Floats:
     """P(k of n) for each rate (rows) and each k from 0 to n (columns)."""
     import numpy as np
-    from scipy.special import gammaln, xlog1py, xlogy
 
-    k = np.arange(n + 1)
-    coefficient = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    column = np.asarray(rates, dtype=float)[:, None]
-    weights: Floats = np.exp(coefficient + xlogy(k, column) + xlog1py(n - k, -column))
+    column, k = np.asarray(rates, dtype=float)[:, None], np.arange(n + 1)
+    # One logarithm a rate, not one a cell; no passes have a chance at the rate 0 too, and no failures at 1.
+    passed, failed = np.zeros((len(column), n + 1)), np.zeros((len(column), n + 1))
+    with np.errstate(divide="ignore"):
+        passed[:, 1:] = k[1:] * np.log(column)
+        failed[:, :n] = (n - k[:n]) * np.log1p(-column)
+    weights: Floats = np.exp(_log_coefficients(n) + passed + failed)
     return weights
+
+
+@lru_cache(maxsize=8)
+def _log_coefficients(n: int) -> Floats:
+    import numpy as np
+
+    return np.array([log(comb(n, k)) for k in range(n + 1)])
 
 
 def check_size(n_a: int, n_b: int) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
 
 from crucible.errors import StoreError
 
-HEAD = "0004"
+HEAD = "0005"
 """Newest migration; a store that is at this one is opened without loading alembic."""
 BUSY_SECONDS = 30
 

@@ -18,12 +18,14 @@ from crucible.store.writes import Store
 
 def complete_pairs(record: RunRecord | RunMeasures, scenario_hash: str) -> list[tuple[bool, bool]]:
     """(treatment passed, baseline passed) for block 1, 2, ... of a scenario, up to the first block that is not complete."""
-    standing = record.standing()
-    plan = [p for p in record.plan if p.scenario_hash == scenario_hash]
+    mine = sorted((a for a in record.attempts if a.scenario_hash == scenario_hash), key=lambda a: a.retry)
+    standing = {(a.arm, a.block): a for a in mine}
+    arms: dict[int, list[str]] = {}
+    for slot in sorted((p for p in record.plan if p.scenario_hash == scenario_hash), key=lambda p: p.baseline):
+        arms.setdefault(slot.block, []).append(slot.arm)
     pairs = []
-    for block in sorted({p.block for p in plan}):
-        arms = sorted((p for p in plan if p.block == block), key=lambda p: p.baseline)
-        found = [standing.get((scenario_hash, p.arm, block)) for p in arms]
+    for block in sorted(arms):
+        found = (standing.get((arm, block)) for arm in arms[block])
         passed = [bool(a.passed) for a in found if a is not None and a.counted]
         if len(passed) != 2:
             break

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import String, case, cast, func
+from sqlalchemy import String, cast, literal_column
 from sqlmodel import Session, col, select
 
 from crucible.store.pages import columns_of
@@ -87,119 +87,72 @@ def _by_attempt(found: Iterable[tuple[int, One]]) -> dict[int, list[One]]:
 
 
 def _replies(session: Session, run_id: int) -> Iterator[tuple[int, Reply]]:
-    for attempt_id, turn, uncached, cached, written, output, text, calls in thinned(session, run_id, REPLIED):
+    for attempt_id, turn, uncached, cached, written, output, said in thinned(session, run_id, REPLIED):
         whole = None if uncached is None else uncached + (cached or 0) + (written or 0)
-        yield attempt_id, Reply(turn, whole, output, text + calls)
+        yield attempt_id, Reply(turn, whole, output, said)
 
 
 def _calls(session: Session, run_id: int) -> Iterator[tuple[int, Call]]:
     decided = thinned(session, run_id, DECIDED)
-    refused = {(attempt_id, call_id) for attempt_id, _, call_id, action in decided if action in ("block", "fail")}
-    for attempt_id, turn, call_id, tool, ok, shown, arguments in thinned(session, run_id, ANSWERED):
-        yield (
-            attempt_id,
-            Call(
-                turn=turn,
-                tool=str(tool),
-                ok=bool(ok),
-                shown=shown,
-                refused=(attempt_id, call_id) in refused,
-                read=bool(ok) or arguments is not None,
-                arguments="" if ok else _sorted(arguments),
-            ),
-        )
-
-
-def _sorted(arguments: str | None) -> str:
-    return "null" if arguments is None else json.dumps(json.loads(arguments), sort_keys=True)
+    refused = {(attempt_id, call_id) for attempt_id, _, call_id, action, _ in decided if action in ("block", "fail")}
+    for attempt_id, turn, call_id, tool, ok, arguments, shown in thinned(session, run_id, ANSWERED):
+        told = "" if ok else json.dumps(arguments, sort_keys=True)
+        was_refused = (attempt_id, call_id) in refused
+        yield attempt_id, Call(turn, str(tool), bool(ok), shown, was_refused, bool(ok) or arguments is not None, told)
 
 
 def _offered(session: Session, run_id: int) -> Iterator[tuple[int, dict[str, tuple[str, ...]]]]:
-    """The last time that an attempt was equipped comes last. Most attempts of an arm were offered the same."""
-    read = cache(_tools_by_server)
-    for attempt_id, _, offered in thinned(session, run_id, EQUIPPED):
+    """The last time that an attempt was equipped comes last."""
+    for attempt_id, _, offered, _ in thinned(session, run_id, EQUIPPED):
         if offered is not None:
-            yield attempt_id, read(offered)
-
-
-def _tools_by_server(offered: str) -> dict[str, tuple[str, ...]]:
-    return {name: tuple(tools) for name, tools in json.loads(offered).items()}
+            yield attempt_id, {name: tuple(tools) for name, tools in offered.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Thin:
-    """What is read of events of one kind: what SQLite is to take out of them, `in_place`, so that their texts need not
-    travel; and the same of an event that another database sent `whole`."""
+    """Events of one kind, and the fields that are read of them; the arguments of a call only where it failed."""
 
     kind: str
-    in_place: Callable[[], tuple[Any, ...]]
-    whole: Callable[[Mapping[str, Any]], tuple[Any, ...]]
+    names: tuple[str, ...]
+
+    def whole(self, event: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The fields of an event that another database than SQLite sent whole, and the characters of its text and calls."""
+        left_out = "arguments" if event.get("ok") else ""
+        calls = event.get("tool_calls")
+        as_json = "" if calls is None else json.dumps(calls, separators=(",", ":"), ensure_ascii=False)
+        fields = (None if name == left_out else event.get(name) for name in self.names)
+        return *fields, len(event.get("text") or "") + len(as_json)
 
 
-def thinned(session: Session, run_id: int, thin: Thin) -> Iterable[tuple[Any, ...]]:
-    """Attempt id, turn, and what is read of a run's events of one kind, in order."""
+EQUIPPED = Thin("equipped", ("offered",))
+REPLIED = Thin("replied", ("input_uncached", "input_cached", "cache_write", "output"))
+ANSWERED = Thin("answered", ("call_id", "tool", "ok", "arguments"))
+DECIDED = Thin("decided", ("call_id", "action"))
+
+# As the index `event_thin` has them, word for word: what is in the index SQLite takes from there, and parses no event.
+FIELDS = """CASE kind
+WHEN 'equipped' THEN json_array(json_extract(data, '$.offered'))
+WHEN 'replied' THEN json_extract(data, '$.input_uncached', '$.input_cached', '$.cache_write', '$.output')
+WHEN 'answered' THEN json_extract(data, '$.call_id', '$.tool', '$.ok',
+  CASE WHEN json_extract(data, '$.ok') THEN '$.nothing' ELSE '$.arguments' END)
+WHEN 'decided' THEN json_extract(data, '$.call_id', '$.action') END"""
+"""What is read of an event, as a JSON array. NULL of other kinds, which need not even be JSON."""
+CHARACTERS = r"""CASE WHEN kind IN ('equipped', 'replied', 'answered', 'decided')
+THEN coalesce(CASE WHEN instr(data, '\u0000') THEN length(json_extract(data, '$.text', '$.nothing')) - 9
+  ELSE length(json_extract(data, '$.text')) END, 0) + coalesce(length(json_extract(data, '$.tool_calls')), 0) END"""
+"""A text that SQLite takes out of JSON ends at a NUL; where there is one, its length as JSON is near enough."""
+
+
+def thinned(session: Session, run_id: int, thin: Thin) -> Iterator[tuple[Any, ...]]:
+    """Attempt id, turn, fields and characters of a run's events of one kind, in order; their texts do not travel."""
     in_place = session.get_bind().dialect.name == "sqlite"
-    columns = thin.in_place() if in_place else (col(EventRow.data),)
+    columns = (literal_column(FIELDS), literal_column(CHARACTERS)) if in_place else (col(EventRow.data),)
     mine = select(AttemptRow.id).where(AttemptRow.run_id == run_id)
     query = (
         columns_of(EventRow.attempt_id, EventRow.turn, *columns)
         .where(col(EventRow.attempt_id).in_(mine), EventRow.kind == thin.kind)
         .order_by(col(EventRow.attempt_id), col(EventRow.seq))
     )
-    rows = session.connection().execute(query)
-    return rows.all() if in_place else ((attempt, turn, *thin.whole(json.loads(data))) for attempt, turn, data in rows)
-
-
-def _at(name: str) -> Any:
-    return func.json_extract(col(EventRow.data), f"$.{name}")
-
-
-NUL = r"\u0000"
-"""How JSON writes it."""
-
-
-def _characters() -> Any:
-    """A text that SQLite takes out of JSON ends at a NUL; where there is one, its length as JSON is near enough."""
-    data = col(EventRow.data)
-    as_json = func.length(func.json_extract(data, "$.text", "$.nothing")) - len('["",null]')
-    return func.coalesce(case((data.contains(NUL), as_json), else_=func.length(_at("text"))), 0)
-
-
-def _as_json(value: Any) -> str | None:
-    return None if value is None else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-
-
-REPLIED = Thin(
-    "replied",
-    lambda: (
-        *map(_at, ("input_uncached", "input_cached", "cache_write", "output")),
-        _characters(),
-        func.coalesce(func.length(_at("tool_calls")), 0),
-    ),
-    lambda event: (
-        *map(event.get, ("input_uncached", "input_cached", "cache_write", "output")),
-        len(event.get("text") or ""),
-        len(_as_json(event.get("tool_calls")) or ""),
-    ),
-)
-"""Its usage, the characters of its text and of its calls as JSON."""
-ANSWERED = Thin(
-    "answered",
-    lambda: (*map(_at, ("call_id", "tool", "ok")), _characters(), case((~_at("ok"), _at("arguments")))),
-    lambda event: (
-        *map(event.get, ("call_id", "tool", "ok")),
-        len(event.get("text") or ""),
-        None if event.get("ok") else _as_json(event.get("arguments")),
-    ),
-)
-"""Its call, tool and whether it went well, the characters of its text, and the arguments of a failed one as JSON."""
-DECIDED = Thin(
-    "decided",
-    lambda: (_at("call_id"), _at("action")),
-    lambda event: (event["call_id"], event["action"]),
-)
-EQUIPPED = Thin(
-    "equipped",
-    lambda: (_at("offered"),),
-    lambda event: (_as_json(event.get("offered")),),
-)
+    for attempt, turn, data, *characters in session.connection().execute(query):
+        said = json.loads(data)
+        yield attempt, turn, *(said if in_place else thin.whole(said)), *characters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.stats import barnard_exact, boschloo_exact, fisher_exact
 
 from crucible.stats import exact
-from crucible.stats.unconditional import largest_probability, stays_within
+from crucible.stats.unconditional import binomial_weights, largest_probability, stays_within
 
 Table = tuple[int, int, int, int]
 VACCINE = 0.03407671636576781
@@ -219,6 +221,27 @@ def test_the_default_changes_above_four_hundred_attempts() -> None:
     (small, boschloo), (large, mid_p) = exact.two_arms(200, 400, 230, 400), exact.two_arms(200, 401, 230, 401)
     assert ("Boschloo", "Fisher mid-p") == (boschloo, mid_p)
     assert small == pytest.approx(large, abs=5e-3)
+
+
+@pytest.mark.parametrize("n", [1, 2, 50, 1000])
+def test_binomial_weights_are_those_of_whole_numbers(n: int) -> None:
+    """At the rates 0 and 1 too, where one count has them all."""
+    rates = [Fraction(0), Fraction(1, 1 << 60), Fraction(1, 4), Fraction(1, 2), Fraction(1023, 1024), Fraction(1)]
+    found = binomial_weights(n, np.array([float(rate) for rate in rates]))
+    for rate, weights in zip(rates, found, strict=True):
+        assert 1.0 == pytest.approx(float(weights.sum()), rel=1e-12)
+        for k in sorted({0, 1, n // 3, n // 2, n - 1, n}):
+            expected = float(comb(n, k) * rate**k * (1 - rate) ** (n - k))
+            assert expected == pytest.approx(float(weights[k]), rel=1e-12, abs=1e-300)
+
+
+def test_boschloo_does_without_scipy() -> None:
+    """Half a second of importing that a confirmation of fourteen runs would wait for at its end."""
+    code = (
+        "import sys; from crucible.stats.exact import boschloo; boschloo(2, 10, 0, 14); print('scipy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "False" == done.stdout.strip()
 
 
 def test_the_maximum_over_the_rate_is_found_between_grid_points() -> None:
