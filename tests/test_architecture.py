@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,12 @@ def layer(module: str) -> str | None:
     return parts[1] if parts[0] == "crucible" and len(parts) > 1 and parts[1] in LAYERS else None
 
 
-def imports(file: Path) -> Iterator[tuple[str, int]]:
+@cache
+def imports(file: Path) -> tuple[tuple[str, int], ...]:
+    return tuple(_imports(file))
+
+
+def _imports(file: Path) -> Iterator[tuple[str, int]]:
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)

@@ -134,6 +134,7 @@ def test_a_tighter_budget_shortens_texts_but_drops_no_turn_and_says_so() -> None
     assert "  | final line" in tight
 
 
+@pytest.mark.slow
 def test_a_digest_too_long_at_its_shortest_is_cut_and_reported_by_the_fitting() -> None:
     text = digest(EVENTS * 100, 1_000, blind=str)
     assert len(text) > 1_000

@@ -77,9 +77,8 @@ def gather(store: Store, run_id: int) -> Gathered | None:
     scenarios = {digest: parse_stored(measures.scenarios[digest].text) for digest in measures.hashes}
     terms = Terms(cast("Metric", run.primary_metric), run.margin)
     scenes = []
-    for digest, scenario in scenarios.items():
-        plan = tuple(slot for slot in measures.plan if slot.scenario_hash == digest)
-        mine = [a for a in measures.attempts if a.scenario_hash == digest]
+    for digest, (slots, mine) in measures.by_scenario().items():
+        scenario, plan = scenarios[digest], tuple(slots)
         arms = sorted({(slot.baseline, slot.arm) for slot in plan})
         sides = tuple(side(arm, plan, mine) for _, arm in arms)
         scenes.append(Scene(digest, scenario, plan, sides, uptake(run, scenario, sides, opened, traced), terms.metric))

@@ -90,6 +90,15 @@ class RunMeasures:
         """The scenarios in the order of the plan."""
         return list(dict.fromkeys(slot.scenario_hash for slot in self.plan))
 
+    def by_scenario(self) -> dict[str, tuple[list[Slot], list[Measured]]]:
+        """The plan and the attempts of each scenario, by its hash."""
+        found: dict[str, tuple[list[Slot], list[Measured]]] = {digest: ([], []) for digest in self.hashes}
+        for slot in self.plan:
+            found[slot.scenario_hash][0].append(slot)
+        for attempt in self.attempts:
+            found[attempt.scenario_hash][1].append(attempt)
+        return found
+
     def standing(self) -> dict[tuple[str, str, int], Measured]:
         """The attempt that stands for each (scenario hash, arm, block): the one with the highest retry."""
         return {(a.scenario_hash, a.arm, a.block): a for a in sorted(self.attempts, key=lambda a: a.retry)}

@@ -90,6 +90,7 @@ def test_parallel_calls_are_each_answered_once_in_order(attempt) -> None:  # typ
     assert [True, False, True] == [a.ok for a in done.answers]
 
 
+@pytest.mark.slow
 def test_calls_left_when_a_budget_ends_mid_batch_are_answered_too(attempt) -> None:  # type: ignore[no-untyped-def] # a fixture
     slow = [call("bash", command="sleep 60"), call("write_file", path="b.txt", content="x"), call("list_files")]
     done = attempt([turn(*slow), turn()], max_wall_clock_seconds=3)

@@ -124,6 +124,7 @@ def test_tool_servers_that_are_not_there_stop_a_real_run_before_it_spends(
     assert "--without-extra-tools" in said
 
 
+@pytest.mark.slow
 def test_a_scenario_that_is_not_red_then_green_is_not_run(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     source = here / "fixtures" / "first-bug" / "repo" / "shelf" / "pages.py"
     source.write_text(source.read_text().replace("max(1, -(-total // size))", "0"))

@@ -46,6 +46,7 @@ def crucible(bench: Path, *arguments: str, **more: object) -> subprocess.Popen[s
     return subprocess.Popen(command, text=True, stderr=subprocess.PIPE, env=ENVIRONMENT, **more)  # type: ignore[call-overload,no-any-return] # options of Popen
 
 
+@pytest.mark.slow
 def test_a_gate_whose_reader_is_gone_does_not_answer_that_it_fails(filled: Path) -> None:
     """It holds, and 1 would say that it does not: the exit code is that of a program stopped by SIGPIPE."""
     assert 0 == run_app(["-C", str(filled), "gate", "1", "--better-by", "0"])
@@ -57,6 +58,7 @@ def test_a_gate_whose_reader_is_gone_does_not_answer_that_it_fails(filled: Path)
     assert (141, "") == (made.returncode, err)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_gate_that_cannot_be_written_does_not_answer_that_it_fails(filled: Path) -> None:
     with Path("/dev/full").open("w") as full:
@@ -80,6 +82,7 @@ def test_what_nobody_foresaw_ends_with_5_and_is_shown_whole(filled: Path, tmp_pa
     assert "Crucible did not foresee this\n  -> please report it" in err
 
 
+@pytest.mark.slow
 def test_an_output_of_an_old_code_page_gets_numbers_for_what_it_cannot_write(filled: Path) -> None:
     command = [sys.executable, "-m", "crucible", "-C", str(filled), "report", "1"]
     made = subprocess.run(command, capture_output=True, env={**ENVIRONMENT, "PYTHONIOENCODING": "latin-1"}, check=False)

@@ -188,6 +188,7 @@ def test_the_next_call_is_refused_when_the_turns_are_used_up(place: Place) -> No
     assert "The budget of this attempt is used up" in (tried.noted("call_refused") or "")
 
 
+@pytest.mark.slow
 def test_calls_made_at_once_do_not_get_round_the_budget(place: Place) -> None:
     """What is in flight is spent already; else as many calls as an agent makes side by side were allowed beyond it."""
     script = [Slow(1.0, Text("hm"))] * 6

@@ -49,6 +49,7 @@ def files(bench: Path) -> set[str]:
     return {path.as_posix() for path in found if path.parts[0] != "taken"}
 
 
+@pytest.mark.slow
 def test_a_report_becomes_one_new_file_and_nothing_else_changes(cli: Cli, bench: Path) -> None:
     before = files(bench)
     code, out, err, (request,) = ask(cli, bench, [give(GOOD)], "--no-repro")

@@ -150,6 +150,7 @@ def test_a_trace_holds_lengths_in_place_of_texts(store: Store) -> None:
     assert None is traces(store, run_id)[2].offered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", "plain", 'ä "quoted" \n\\ 😀', "x" * 70_000])
 def test_an_event_thinned_in_the_store_reads_as_one_that_was_sent_whole(store: Store, text: str) -> None:
     """Another database than SQLite sends whole events; both ways count the same."""

@@ -30,7 +30,7 @@ REPLY = reply_event("done", (), Usage(), at=0.0, turn=1, seconds=0.1, waited=HOU
 class Patient:
     """An agent whose provider made it wait for an hour, by its account. Implements Agent."""
 
-    async def attempt(self, task: Task, world: World, record: Record) -> Ending:
+    async def attempt(self, task: Task, world: World, record: Record) -> Ending:  # noqa: ARG002 - it does no work
         """Record one reply."""
         record(REPLY)
         return Ending("finished", Cause.AGENT, "done")

@@ -111,6 +111,7 @@ def test_a_provider_that_is_down_is_not_called_broken_wiring(bench: Path) -> Non
             control(bench, settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arms", "options", "gist"),
     [
@@ -131,6 +132,7 @@ def test_where_there_is_nothing_to_control_it_says_so(
     assert ExitCode.USAGE == refused.value.exit_code
 
 
+@pytest.mark.slow
 def test_a_control_is_in_no_ranking_no_plan_and_no_verdict(tmp_path: Path) -> None:
     """Its attempts were told what to do: they say nothing about the arm."""
     filled = [Filled(True, 0.9, cost_usd=0.5)] * 5

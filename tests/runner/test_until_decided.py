@@ -319,6 +319,7 @@ def test_swapping_the_arms_mirrors_the_verdict_and_what_comes_after_the_stop_cha
         assert "No verdict" in one.sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "other", "name"), [(0.5, 0.5, "0.5v0.5"), (0.5, 0.8, "0.5v0.8")])
 def test_simulated_runs_stop_as_often_and_as_early_as_the_oracle_says(rate: float, other: float, name: str) -> None:
     """2,000 runs of at most 20 pairs through the looks that a run makes: false alarms, power and mean pairs."""

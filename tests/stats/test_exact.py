@@ -192,6 +192,7 @@ def test_boschloo_is_its_definition(table: Table) -> None:
     assert brute_boschloo(table) == pytest.approx(exact.boschloo(*table, "greater"), abs=1e-5)
 
 
+@pytest.mark.slow
 @given(tables(40))
 @settings(deadline=None, max_examples=60)
 def test_p_values_are_in_range_and_mirror(table: Table) -> None:

@@ -46,6 +46,7 @@ def test_no_page_holds_anything_that_acts(site: tuple[TestClient, Hostile]) -> N
     assert {} == found
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_told_back_as_plain_text(site: tuple[TestClient, Hostile]) -> None:
     client, made = site
     answers = [(path[:40], client.get(path)) for path in made.nowhere]

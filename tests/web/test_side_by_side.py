@@ -155,6 +155,7 @@ def test_of_one_arm_twice_the_place_decides(client: TestClient) -> None:
     )
 
 
+@pytest.mark.slow
 def test_blocks_lead_to_the_next_with_the_arms_where_they_are(store: Store, client: TestClient) -> None:
     arm = [Filled(True), Filled(False), Filled(None, cause="provider")]
     run = fill_run(store, {"s": {"better": arm, "baseline": arm}}, "baseline")

@@ -126,7 +126,7 @@ SCRIPTS: dict[str, tuple[str, Summary]] = {
 }
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["overlay", pytest.param("copy", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_every_way_of_changing_files_is_seen_alike_in_both_sandboxes(name: str, mode: SandboxMode, sandboxed) -> None:
     script, expected = SCRIPTS[name]
@@ -139,6 +139,7 @@ async def _applied(world: World, change: Change) -> Change:
     return await world.change()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_change_applied_to_a_fresh_world_is_that_change(name: str, sandboxed) -> None:
     change = sandboxed.run(does(SCRIPTS[name][0]))

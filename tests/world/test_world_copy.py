@@ -90,6 +90,7 @@ def test_writing_tools_are_guarded_too(bench) -> None:
     assert (outcome.restored, now) == (("tests/data/in.txt",), "in\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "way",
     [

@@ -178,6 +178,7 @@ def test_an_edit_that_is_not_unique_or_does_nothing_says_why(old: str, new: str,
         edits.replace(b"aaa\n", old.encode(), new.encode())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [b"", b"\r\n"])
 def test_a_large_file_is_edited_in_no_time_and_never_grows_beyond_what_is_edited(end: bytes) -> None:
     """Millions of occurrences, looked at one by one, once took longer than a call may and so voided the attempt."""

@@ -145,6 +145,7 @@ def wait_for(count: int) -> str:
     return f"until [ $(ls ~ | wc -l) -ge {count} ]; do sleep 0.02; done; sleep 0.3"
 
 
+@pytest.mark.slow
 @MODES
 def test_who_was_still_alive_at_the_end_is_named(mode: SandboxMode, sandboxed) -> None:
     mark = new_mark()
@@ -178,6 +179,7 @@ def test_of_many_survivors_ten_are_named_and_of_none_none(sandboxed) -> None:
     assert () == sandboxed.run(quiet)
 
 
+@pytest.mark.slow
 @MODES
 def test_a_name_that_is_not_text_or_lies_about_its_fields_is_a_name(mode: SandboxMode, sandboxed) -> None:
     async def body(world: World) -> tuple[str, ...]:

@@ -121,6 +121,7 @@ def test_its_streams_are_pipes_that_can_be_opened_by_name_and_it_has_no_other_de
     assert "['/dev', 'pipe', 'pipe']" == of_command
 
 
+@pytest.mark.slow
 @MODES
 def test_a_program_that_prints_without_end_is_held_up_and_nothing_is_lost(mode: SandboxMode, sandboxed) -> None:
     size = 5 * LARGEST_LINE
@@ -329,6 +330,7 @@ def test_nothing_is_left_of_programs_and_connections_when_a_world_closes(mode: S
     asyncio.run(body())
 
 
+@pytest.mark.slow
 @MODES
 def test_the_change_ends_programs_none_of_them_a_survivor_and_all_with_an_exit_code(
     mode: SandboxMode, sandboxed

@@ -77,10 +77,10 @@ def _estimate(run: RunListed, row: RunRow, pace: Pace) -> Data:
 
 
 def _blocks(measures: RunMeasures, going: str) -> list[Data]:
-    standing, lost = measures.standing(), _made_again(measures)
+    standing = measures.standing()
+    lost = _made_again(measures, {attempt.id for attempt in standing.values()})
     found = []
-    for digest in measures.hashes:
-        plan = [slot for slot in measures.plan if slot.scenario_hash == digest]
+    for digest, (plan, _) in measures.by_scenario().items():
         arms = list(dict.fromkeys(slot.arm for slot in sorted(plan, key=lambda slot: slot.baseline)))
         lines = [line(slot, standing.get((digest, slot.arm, slot.block)), going) for slot in plan]
         drawn = grid(measures.scenarios[digest].name, arms, lines)
@@ -90,9 +90,8 @@ def _blocks(measures: RunMeasures, going: str) -> list[Data]:
     return found
 
 
-def _made_again(measures: RunMeasures) -> dict[tuple[str, int], Data]:
+def _made_again(measures: RunMeasures, standing: set[int]) -> dict[tuple[str, int], Data]:
     """Attempts that do not count and were made again, by scenario and block, and where to read of them."""
-    standing = {attempt.id for attempt in measures.standing().values()}
     found: dict[tuple[str, int], list[Measured]] = {}
     for one in measures.attempts:
         if one.id not in standing:
