@@ -29,7 +29,7 @@ def aa_command(
     model: Annotated[list[str] | None, typer.Option(metavar="ARM=MODEL", help="Another model for the arm.")] = None,
     parallel: Annotated[int | None, typer.Option(min=1, max=64, help="Attempts at a time.")] = None,
     max_cost: Annotated[
-        float | None, typer.Option(min=0, metavar="USD", help="Stop starting attempts at this cost.")
+        float | None, typer.Option(min=0, metavar="USD", help="Start no attempt once they cost this; judging is extra.")
     ] = None,
     judge: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Judge model, or `facts` for measurements only.")
