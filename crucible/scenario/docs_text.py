@@ -46,6 +46,9 @@ prose around the object are put up with. A reply without exactly one such object
 a malformed native call is, and costs a turn; five in a row end the attempt as the agent's failure. The results of calls
 are user messages.
 
+In either protocol an attempt ends with a reply that calls no tool. One that was cut off at its length limit before it called
+any is no such reply: the model is told so and may go on; five in a row end the attempt.
+
 """
 
 RULES = """\
