@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from crucible.errors import Problem, ScenarioError
+from crucible.errors import Problem, ScenarioError, StoreError
 from crucible.scenario import checks, frontmatter
 from crucible.scenario.explain import explain
 from crucible.scenario.schema import Scenario
@@ -46,8 +46,19 @@ def load_scenario(path: Path, bench: Path) -> LoadedScenario:
 
 
 def parse_stored(text: str) -> Scenario:
-    """The scenario in a text that was valid when it was stored; nothing outside the text is looked at."""
-    return Scenario.model_validate(read_tree(*frontmatter.split(text, "<stored scenario>")).root)
+    """The scenario in a text that was valid when it was stored; nothing outside the text is looked at.
+
+    Raises StoreError where this version reads scenarios otherwise than the one that stored it.
+    """
+    try:
+        return Scenario.model_validate(read_tree(*frontmatter.split(text, "<stored scenario>")).root)
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = f"{dotted(first['loc'])}: {first['msg']}"
+        raise StoreError(
+            f"a scenario in the store is not one that this version of Crucible reads ({what})",
+            hint="look at its runs with the version of Crucible that made them",
+        ) from error
 
 
 def shown_path(path: Path, bench: Path) -> str:

@@ -27,6 +27,7 @@ from crucible.web.site import Ask, NotFound, Page, Site
 
 STATIC = Path(__file__).parent / "static"
 READING = ["GET", "HEAD"]
+HELD = "another process may hold it: wait a moment and load the page again"
 LOST = "crucible runs lists what is stored"
 
 
@@ -114,9 +115,10 @@ def _explained(error: Exception) -> tuple[int, list[str], str | None]:
     match error:
         case NotFound():
             return 404, error.message.splitlines(), error.hint
-        case StoreError() | OperationalError():
-            said = error.message if isinstance(error, StoreError) else f"the store cannot be read: {error.orig}"
-            return 503, [said], "another process may hold it: wait a moment and load the page again"
+        case StoreError():
+            return 503, [error.message], error.hint or HELD
+        case OperationalError():
+            return 503, [f"the store cannot be read: {error.orig}"], HELD
         case CrucibleError():
             return 400, error.message.splitlines(), error.hint
         case HTTPException(status_code=404):

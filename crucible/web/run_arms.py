@@ -22,7 +22,7 @@ def _of(measures: RunMeasures, digest: str) -> Data:
     plan = [slot for slot in measures.plan if slot.scenario_hash == digest]
     try:
         scenario = parse_stored(stored.text)
-    except (CrucibleError, ValueError):
+    except CrucibleError:
         return {"scenario": stored.name, "parts": None}
     parts = differing_parts(scenario, plan, without_extra_tools=measures.run.without_extra_tools)
     return {"scenario": stored.name, "parts": parts}

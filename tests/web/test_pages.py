@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlmodel import select
 from starlette.testclient import TestClient
 
 from crucible.report.overall import overall
@@ -21,7 +22,7 @@ from crucible.report.terminal import beside, marks, parts
 from crucible.settings import Settings
 from crucible.store.filling import JUDGE, Filled, fill_run
 from crucible.store.queries import attempt_row
-from crucible.store.tables import AttemptRow, RunRow, TotalRow
+from crucible.store.tables import AttemptRow, RunRow, ScenarioRow, TotalRow
 from crucible.store.writes import Store, now
 from crucible.web.app import make_app
 from crucible.web.changes import diff_lines, quoted_at
@@ -367,6 +368,19 @@ def test_a_run_whose_process_is_gone_is_not_shown_as_live(tmp_path: Path) -> Non
         page = client(store, tmp_path).get(f"/runs/{run}").text
     assert f"crucible run --resume {run}" in page
     assert "data-stream" not in page
+
+
+def test_a_stored_scenario_of_another_schema_is_said_in_words(tmp_path: Path) -> None:
+    """As a later version will find what an earlier one stored."""
+    with Store(tmp_path / "store.db") as store:
+        run = fill_run(store, {"s": {"a": [Filled(True)], "b": [Filled(True)]}}, "b")
+        with store.writing() as session:
+            row = session.exec(select(ScenarioRow)).one()
+            row.text = row.text.replace("test_command:", "test_kommand:")
+        page, other = (client(store, tmp_path).get(f"/runs/{run}{which}") for which in ("/comparison", ""))
+    assert (503, 200) == (page.status_code, other.status_code)
+    assert "a scenario in the store is not one that this version of Crucible reads (" in page.text
+    assert "look at its runs with the version of Crucible that made them" in page.text
 
 
 def test_what_is_left_of_a_run_is_estimated_from_what_is_done(tmp_path: Path) -> None:

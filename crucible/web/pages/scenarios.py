@@ -130,7 +130,7 @@ def _scenario(loaded: LoadedScenario | ScenarioError | None, mine: list[Version]
         return loaded.scenario
     try:
         return parse_stored(mine[0].text) if mine else None
-    except (CrucibleError, ValueError):
+    except CrucibleError:
         return None
 
 
