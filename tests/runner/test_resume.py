@@ -80,6 +80,14 @@ def send_in_flight(process: subprocess.Popen[str], store: Path, number: signal.S
     process.send_signal(signal.SIGCONT)
 
 
+def interrupted(process: subprocess.Popen[str], store: Path) -> Path:
+    """The store of a run that Ctrl-C ended after its first attempt, in its second."""
+    wait_for(store, FINISHED, 1)
+    send_in_flight(process, store, signal.SIGINT)
+    process.communicate(timeout=120)
+    return store
+
+
 def counted(store: Path) -> Counter[tuple[object, ...]]:
     return Counter(rows(store, "select arm, block from attempt where counted = 1"))
 
@@ -123,10 +131,7 @@ def test_ctrl_c_stores_what_is_in_flight_as_cancelled_and_exits_130(running, cli
 @pytest.mark.slow
 def test_of_two_that_go_on_with_a_run_at_once_one_does(running, cli, bench: Path) -> None:  # type: ignore[no-untyped-def] # fixtures
     """While the first still checks the scenarios, too, which takes seconds: else every attempt is made, and paid for, twice."""
-    process, store = running
-    wait_for(store, FINISHED, 1)
-    send_in_flight(process, store, signal.SIGINT)
-    process.communicate(timeout=120)
+    store = interrupted(*running)
     at_once = [resuming(bench) for _ in range(2)]
     said = [one.communicate(timeout=240)[1] for one in at_once]
     assert [0, 2] == sorted(one.returncode for one in at_once), said
@@ -142,10 +147,7 @@ def resuming(bench: Path) -> subprocess.Popen[str]:
 
 @pytest.mark.slow
 def test_a_run_that_cannot_go_on_stands_as_it_did(running, cli, bench: Path) -> None:  # type: ignore[no-untyped-def] # fixtures
-    process, store = running
-    wait_for(store, FINISHED, 1)
-    send_in_flight(process, store, signal.SIGINT)
-    process.communicate(timeout=120)
+    store = interrupted(*running)
     before = rows(store, "select status, ended_at from run")
     assert "interrupted" == before[0][0]
     (bench / "scenarios" / "first-bug.md").write_text("")
@@ -155,10 +157,7 @@ def test_a_run_that_cannot_go_on_stands_as_it_did(running, cli, bench: Path) -> 
 
 @pytest.mark.slow
 def test_an_edited_scenario_is_another_scenario_and_is_not_gone_on_with(running, cli, bench: Path) -> None:  # type: ignore[no-untyped-def] # fixtures
-    process, store = running
-    wait_for(store, FINISHED, 1)
-    send_in_flight(process, store, signal.SIGINT)
-    process.communicate(timeout=120)
+    interrupted(*running)
     file = bench / "scenarios" / "first-bug.md"
     file.write_text(file.read_text().replace("max_turns: 15", "max_turns: 16"))
     refused = cli("run", "--resume", "1")
