@@ -60,6 +60,9 @@ class HostProgram:
     async def stop(self) -> None:
         if self.process.returncode is None:
             self.process.kill()
+        # Closing asks for the process itself and would take its exit code away from the watcher that waits for it.
+        while self.process.returncode is None:
+            await asyncio.sleep(0.005)
         # Output that nobody reads would be waited for.
         self.process._transport.close()  # type: ignore[attr-defined]  # asyncio has no other way
         await self.process.wait()
