@@ -61,7 +61,7 @@ class HostProgram:
         if self.process.returncode is None:
             self.process.kill()
         # Closing asks for the process itself and would take its exit code away from the watcher that waits for it.
-        while self.process.returncode is None:
+        while self.process.returncode is None:  # noqa: ASYNC110 - asyncio tells of it only once the pipes are closed too
             await asyncio.sleep(0.005)
         # Output that nobody reads would be waited for.
         self.process._transport.close()  # type: ignore[attr-defined]  # asyncio has no other way
