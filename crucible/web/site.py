@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,11 @@ class Ask:
         """One of the known values, else the first: an old or mistyped link still opens the page."""
         said = self.query.get(name, "")
         return said if said in known else known[0]
+
+    def rising(self, column: str, falling: Collection[str]) -> bool:
+        """Whether a table sorted by `column` begins with its lowest: as `dir` says, else unless it is one of `falling`."""
+        said = self.query.get("dir")
+        return said == "up" if said in ("up", "down") else column not in falling
 
     def count(self, name: str, default: int, most: int) -> int:
         """A whole number from 1 to `most` in the query string; anything else is the default."""

@@ -135,7 +135,8 @@ def _attempts(run: Overall, ask: Ask) -> Data:
     of_arm = ((one.scenario, line) for one in run.comparisons for line in one.lines if arm in (None, line.arm))
     listed = [Listed(scenario, line, pictures.state(line)) for scenario, line in of_arm]
     states = Counter(one.state for one in listed)
-    show, sort, up = ask.choice("show", SHOWN), ask.choice("sort", SORTS), ask.query.get("dir") != "down"
+    show, sort = ask.choice("show", SHOWN), ask.choice("sort", SORTS)
+    up = ask.rising(sort, ("score", "like"))
     chosen = _sorted([one for one in listed if show in ("all", one.state)], sort, up)
     pages = max(1, -(-len(chosen) // ATTEMPTS_A_PAGE))
     page = ask.count("page", 1, pages)

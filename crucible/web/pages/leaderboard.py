@@ -13,6 +13,8 @@ from crucible.store.standings import LeaderboardLine, leaderboard
 from crucible.web.site import Ask, Data, NotFound, Site
 
 SORTS = ("rank", "arm", "model", "rate", "score", "cost", "success")
+BEST_FIRST = ("rate", "score")
+"""Sorts that begin with the highest unless asked otherwise: whoever asks for them looks for the best."""
 SCENARIOS_A_PAGE = 20
 
 
@@ -26,7 +28,8 @@ def leaderboard_page(site: Site, ask: Ask) -> Data:
             f"no real attempt is stored on {chosen!r}{nearest(chosen, names)}", hint="rehearsals are never ranked"
         )
     lines = [line for line in every if chosen in (None, line.scenario)]
-    sort, up = ask.choice("sort", SORTS), ask.query.get("dir") != "down"
+    sort = ask.choice("sort", SORTS)
+    up = ask.rising(sort, BEST_FIRST)
     shown = {"view": view, "scenario": chosen, "scenarios": names, "sort": sort, "up": up, "legend": LEGEND}
     if view == "overall" and chosen is None:
         return {**shown, "board": _board(lines, sort, up), "groups": [], "page": 1, "pages": 1}
@@ -93,8 +96,9 @@ def _sorted(arms: list[Data], sort: str, up: bool) -> list[Data]:
         "success": lambda a: a["cost_per_success"],
     }
     key = keys[sort]
-    known = sorted((a for a in arms if key(a) is not None), key=lambda a: (key(a), -a["rate"]), reverse=not up)
-    return known + [a for a in arms if key(a) is None]
+    by_rate = sorted(arms, key=lambda a: -1.0 if a["rate"] is None else a["rate"], reverse=True)
+    known = sorted((a for a in by_rate if key(a) is not None), key=key, reverse=not up)
+    return known + [a for a in by_rate if key(a) is None]
 
 
 def _notes(lines: Sequence[LeaderboardLine]) -> list[str]:

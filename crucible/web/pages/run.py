@@ -1,6 +1,7 @@
 """One run as it goes: blocks filling in, what it has cost, when it will be done. What came of the arms is said at the end.
 
-The stream tells a browser when to look again. It asks the store once a second with one query, and ends with the run.
+The stream tells a browser when to look again. It asks the store once a second with one query, and ends with the run. The page
+says which pulse it was made at, so that nothing is missed between it and its stream, or while a stream was broken off.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ MOST_STREAMS = 16
 def run_page(site: Site, ask: Ask) -> Data:
     """How the run stands."""
     run_id = ask.number("run", "run")
+    pulse = _pulse(site, run_id)  # before all else: what comes meanwhile is then told once too often, never too rarely
     found = one_run(site.store, run_id)
     measures = run_measures(site.store, run_id) if found else None
     if found is None or measures is None:
@@ -40,6 +42,7 @@ def run_page(site: Site, ask: Ask) -> Data:
         "run": run_row(listed),
         "declared": _declared(row),
         "live": listed.state == RUNNING,
+        "pulse": pulse,
         "left": listed.state == UNFINISHED,
         "rehearsal": REHEARSAL if row.rehearsal else None,
         "seconds": _seconds(listed),
@@ -107,23 +110,27 @@ def _again(run_id: int | None, lost: list[Measured]) -> Data:
     }
 
 
-async def pulses(site: Site, run_id: int, gone: Callable[[], Any]) -> AsyncIterator[str]:
-    """Server-sent events: `change` when there is news, `over` at the end. `gone` tells whether anybody still listens."""
-    before, quiet = await asyncio.to_thread(_pulse, site, run_id), 0
+async def pulses(site: Site, run_id: int, gone: Callable[[], Any], seen: str | None = None) -> AsyncIterator[str]:
+    """Server-sent events: `change` when there is news, `over` at the end. `gone` tells whether anybody still listens;
+    `seen` is the pulse of what they have before them, which may be an old one."""
+    now, quiet = await asyncio.to_thread(_pulse, site, run_id), 0
+    before = seen or now
     yield "retry: 5000\n\n"
-    while before is not None and not await gone():
-        await asyncio.sleep(SECONDS_BETWEEN)
-        now = await asyncio.to_thread(_pulse, site, run_id)
+    while now is not None and not await gone():
         quiet = 0 if now != before else quiet + 1
-        if now is not None and now != before:
-            yield "event: change\ndata: 1\n\n"
-        elif quiet and quiet % KEEP_ALIVE_EVERY == 0:
+        if now != before:
+            yield f"event: change\nid: {now}\ndata: 1\n\n"
+        elif quiet % KEEP_ALIVE_EVERY == 0:
             yield ": still here\n\n"
         before = now
+        await asyncio.sleep(SECONDS_BETWEEN)
+        now = await asyncio.to_thread(_pulse, site, run_id)
     yield "event: over\ndata: 1\n\n"
 
 
-def _pulse(site: Site, run_id: int) -> tuple[Any, ...] | None:
+def _pulse(site: Site, run_id: int) -> str | None:
     """None when the run is over, or nobody makes it any more, or there is none."""
     found = run_pulse(site.store, run_id)
-    return None if found is None or run_state(found.status, found.owner) != RUNNING else found.counts
+    if found is None or run_state(found.status, found.owner) != RUNNING:
+        return None
+    return "-".join(map(str, found.counts))

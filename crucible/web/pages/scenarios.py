@@ -41,7 +41,8 @@ def scenarios_page(site: Site, ask: Ask) -> Data:
     rows += [{**_row(line, [], None), "state": _frozen(line)} for line in failure_lines(site.bench)]
     known = {row["name"] for row in rows}
     rows += [_stored_only(name, mine) for name, mine in stored.items() if name not in known]
-    sort, up = ask.choice("sort", SORTS), ask.query.get("dir") != "down"
+    sort = ask.choice("sort", SORTS)
+    up = ask.rising(sort, ("runs", "checked"))
     keys: dict[str, Any] = {
         "name": lambda row: row["name"],
         "state": lambda row: (STATES.index(row["state"]), row["name"]),
