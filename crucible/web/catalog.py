@@ -41,6 +41,8 @@ def extend(app: FastAPI, site: Site) -> None:
         """The pulse of a run; a browser that is one too many asks again later."""
         nonlocal open_streams
         run_id = Ask(dict(request.path_params)).number("run", "run")
+        # What a browser was told last before its connection broke, else what its page showed.
+        seen = request.headers.get("last-event-id") or request.query_params.get("seen")
         if open_streams >= MOST_STREAMS:
             return PlainTextResponse("too many pages follow a run\n", 503, {"Retry-After": "10"})
 
@@ -48,7 +50,7 @@ def extend(app: FastAPI, site: Site) -> None:
             nonlocal open_streams
             open_streams += 1
             try:
-                async for said in pulses(site, run_id, request.is_disconnected):
+                async for said in pulses(site, run_id, request.is_disconnected, seen):
                     yield said
             finally:
                 open_streams -= 1

@@ -33,7 +33,7 @@ def launched() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         # As root, which containers are, Chromium does not start its own sandbox.
         options = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options, timeout=3 * PATIENCE)
         try:
             yield browser
         finally:
@@ -50,18 +50,21 @@ def serving(store: Path, *options: str, cwd: Path) -> Iterator[str]:
             yield _address(server, said)
         finally:
             server.terminate()
-            server.wait(timeout=20)
+            server.wait(timeout=120)
 
 
 def _address(server: subprocess.Popen[bytes], said: IO[str]) -> str:
     """Where it listens, once it says so."""
     while server.poll() is None:
-        said.seek(0)
-        if found := re.search(r"http://\S+(?=/\s)", said.read()):
+        if found := re.search(r"http://\S+(?=/\s)", _said(said)):
             return found[0]
         sleep(0.05)
-    said.seek(0)
-    raise AssertionError(f"crucible ui did not start: {said.read()}")
+    raise AssertionError(f"crucible ui did not start: {_said(said)}")
+
+
+def _said(file: IO[str]) -> str:
+    # Its place in the file is the server's too, which would write wherever it was moved to.
+    return os.pread(file.fileno(), 1_000_000, 0).decode()
 
 
 class Watched:
@@ -82,6 +85,11 @@ class Watched:
         answer = self.page.goto(f"{self.base}{path}", wait_until="load")
         assert answer is not None
         return answer.status
+
+    def arrived(self, where: str | re.Pattern[str]) -> None:
+        """Wait until the page that a key or a click led to is loaded whole: before, it knows no keys and lacks links."""
+        at = re.compile(re.escape(where)) if isinstance(where, str) else where
+        self.page.wait_for_url(lambda url: at.fullmatch(url) is not None)
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not any(text in message.text for text in self.ignored):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from crucible.store.writes import Store
 from tests.conftest import environment
@@ -89,7 +89,7 @@ def test_the_file_says_in_its_tab_what_it_is_about_and_folds_what_was_asked(
         task = seen.page.get_by_text("One test of the shelf package fails.")
         assert not task.is_visible()
         seen.page.get_by_text("What was asked").click()
-        assert task.is_visible()
+        expect(task).to_be_visible()
 
 
 def test_an_attempt_in_the_drawing_leads_to_its_row_and_that_to_its_turns(
@@ -98,10 +98,10 @@ def test_an_attempt_in_the_drawing_leads_to_its_row_and_that_to_its_turns(
     with watching(browser, files["rehearsed"].as_uri()) as seen:
         seen.open("")
         seen.page.locator("a.dot").first.click()
-        assert re.fullmatch(r".*#attempt-\d+", seen.page.url)
-        assert seen.page.locator("tr:target").is_visible()
+        seen.arrived(re.compile(r".*#attempt-\d+"))
+        expect(seen.page.locator("tr:target")).to_be_visible()
         seen.page.locator('a[href="#telling"]').first.click()
-        assert seen.page.locator("#telling:target .turns").is_visible()
+        expect(seen.page.locator("#telling:target .turns")).to_be_visible()
         assert [] == seen.problems
 
 

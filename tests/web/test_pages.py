@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -354,6 +355,46 @@ def test_the_stream_of_a_run_tells_of_news_and_ends_with_it(tmp_path: Path) -> N
 
         heard = asyncio.run(listen())
     assert ["retry: 5000", "event: change", "event: over"] == heard
+
+
+@pytest.mark.parametrize("told", ["by its page", "before it broke off"])
+def test_what_came_before_a_browser_was_on_the_stream_is_told_at_once(tmp_path: Path, told: str) -> None:
+    """Between the page and its stream, or while the stream was broken off."""
+    with Store(tmp_path / "store.db") as store:
+        run = fill_run(store, {"s": {"a": [Filled(True)], "b": [Filled(True)]}}, "b", status="running", blocks=2)
+        site = client(store, tmp_path)
+        address = re.findall(r'data-stream="/runs/\d+/events\?([^"]*)"', site.get(f"/runs/{run}").text)[0]
+        headers: list[tuple[bytes, bytes]] = []
+        if told == "before it broke off":
+            _begin(store, run)
+            (last,) = re.findall(r"id: (\S+)", _heard(site.app, store, run, address, headers))
+            store.set_run_status(run, "running")
+            headers = [(b"last-event-id", last.encode())]
+            assert "event: change" not in _heard(site.app, store, run, address, headers)
+            store.set_run_status(run, "running")
+        _begin(store, run, block=2)
+        assert "event: change" in _heard(site.app, store, run, address, headers)
+
+
+def _heard(app: Any, store: Store, run: int, query: str, headers: list[tuple[bytes, bytes]]) -> str:
+    """What a browser hears of a run that is over right after the first look at it."""
+    said: list[bytes] = []
+    scope = {
+        "type": "http", "method": "GET", "path": f"/runs/{run}/events", "query_string": query.encode(),
+        "headers": [(b"host", b"127.0.0.1"), *headers],
+    }  # fmt: skip
+
+    async def stays() -> dict[str, str]:
+        await asyncio.Event().wait()
+        return {"type": "http.disconnect"}
+
+    async def hears(message: dict[str, Any]) -> None:
+        if body := message.get("body"):
+            said.append(body)
+            store.set_run_status(run, "done")
+
+    asyncio.run(app(scope, stays, hears))
+    return b"".join(said).decode()
 
 
 def test_the_stream_of_a_run_that_is_over_says_only_that(site: TestClient) -> None:
