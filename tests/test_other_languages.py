@@ -121,7 +121,8 @@ EVERYTHING_TODO = 'import { beforeEach } from "node:test";\nbeforeEach((context)
 EXIT_CODE = 'process.on("exit", () => { process.exitCode = 0; });\nprocess.on("uncaughtException", () => {});'
 LATER = f"""
 import {{ spawn }} from "node:child_process";
-spawn("sh", ["-c", `sleep 2; echo '{FORGED}' > report.xml`], {{ detached: true, stdio: "ignore" }}).unref();
+const later = `while kill -0 ${{process.ppid}}; do sleep 0.1; done; sleep 2; echo '{FORGED}' > report.xml`;
+spawn("sh", ["-c", later], {{ detached: true, stdio: "ignore" }}).unref();
 """
 LOADED = "src/errors.js"
 

@@ -25,7 +25,6 @@ from crucible.world.tree import entry_at
 from crucible.world.types import Change, Execution, LimitName, Program, Running, SandboxMode, ToolOutcome, WorldSpec
 
 MOST_SURVIVORS = 10
-_SURVIVOR_SECONDS = 2.0
 
 
 class ToolboxWorld(ABC):
@@ -189,10 +188,13 @@ class ToolboxWorld(ABC):
         return {**answer, "limit": limit}
 
     async def _look_once_more(self, toolbox: ToolboxClient) -> None:
-        """Who is still alive, and what was exceeded since the last call. A toolbox that is gone has nothing to tell."""
+        """Who is still alive, and what was exceeded since the last call. A toolbox that is gone has nothing to tell.
+
+        One that is there may be busy for seconds: ending what was too much takes as long as freeing its memory.
+        """
         with suppress(SandboxError):
             request = {"operation": "processes", "arguments": {"most": MOST_SURVIVORS}}
-            answer = await toolbox.ask(request, _SURVIVOR_SECONDS, grace=0)
+            answer = await toolbox.ask(request, 0)
             self._survivors = tuple(answer["names"])
             self._programs.learn(answer["exit_codes"])
             self._limits_hit.update(dict.fromkeys(answer["limits"]))

@@ -91,7 +91,8 @@ class Disk:
         await asyncio.sleep(PERIOD)
         if self._is_settling:
             await self.measure()
-            self._allow_what_is_there()
+            if self._is_settling:  # else a call began meanwhile, and may have written what was measured
+                self._allow_what_is_there()
 
     def _allow_what_is_there(self) -> None:
         """Nothing has to be ended for it again."""

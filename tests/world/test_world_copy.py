@@ -15,6 +15,7 @@ from crucible.errors import SandboxError
 from crucible.world.copied import CopyWorld
 from crucible.world.processes import MARK, end_all
 from crucible.world.types import Limits, ToolOutcome, World
+from tests.world.test_world_processes import new_mark, until_running
 
 WAYS = (
     "echo x >> tests/test_price.py",
@@ -104,7 +105,7 @@ def test_no_process_outlives_its_world(way: str, bench) -> None:
     mark = f"{secrets.randbelow(10**6) + 2 * 10**6}.125"
 
     async def body(world: World) -> int:
-        await bash(world, way.format(mark=mark) + "\nsleep 0.5")
+        await bash(world, f"{way.format(mark=mark)}\n{until_running(mark)}")
         return len(commands_with(mark))
 
     assert bench.run(body, "copy") > 0
@@ -112,10 +113,10 @@ def test_no_process_outlives_its_world(way: str, bench) -> None:
 
 
 def test_a_process_is_found_by_its_mark_when_its_toolbox_is_gone(bench) -> None:
-    mark = "664422.125"
+    mark = new_mark()
 
     async def body(world: World) -> None:
-        await bash(world, f"setsid sleep {mark} & sleep 0.5")
+        await bash(world, f"setsid sleep {mark} & {until_running(mark)}")
         assert isinstance(world, CopyWorld)
         assert world._toolbox is not None
         world._toolbox._process.kill()

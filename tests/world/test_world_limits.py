@@ -6,15 +6,18 @@ What could harm the host runs in the sandbox only, behind INSIDE; the copy gets 
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from crucible.errors import SandboxError
-from crucible.world.types import Execution, Limits, ToolOutcome, World
+from crucible.world.toolbox.others import processes
+from crucible.world.types import Change, Execution, FileChange, FileState, Limits, ToolOutcome, World
 
 MB = 1 << 20
 INSIDE = (
@@ -40,7 +43,7 @@ def commands_with(mark: str) -> list[bytes]:
 
 async def gone(mark: str) -> None:
     """Wait until no process of the machine carries a mark."""
-    for _ in range(200):
+    for _ in range(2400):
         if not commands_with(mark):
             return
         await asyncio.sleep(0.05)
@@ -172,6 +175,15 @@ def test_pages_that_processes_share_count_once(sandboxed) -> None:
     assert (None, "done") == (outcome.limit, outcome.text)
 
 
+def test_one_that_has_ended_holds_nothing_although_it_did_when_it_was_listed() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        (listed,) = processes([process.pid])
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        (ended,) = processes([process.pid])
+        assert ((0, 0), False) == (listed.share(), ended.has_memory)
+
+
 def test_folders_in_memory_are_full_before_memory_is(sandboxed) -> None:
     async def body(world: World) -> list[ToolOutcome]:
         fill = (
@@ -257,9 +269,11 @@ def test_a_program_sees_that_it_can_open_no_more_files(sandboxed) -> None:
 
 
 BEHIND = (
-    "setsid sh -c 'touch ~/up; sleep 0.3; {daemon}; : {mark}' >/dev/null 2>&1 & "
+    "setsid sh -c 'touch ~/up; until [ -e go ]; do sleep 0.02; done; {daemon}; : {mark}' >/dev/null 2>&1 & "
     "until [ -e ~/up ]; do sleep 0.02; done; echo started"
 )
+GO = Change((FileChange("go", "add", None, FileState("file", 0o100644, 0, "", b"")),))
+"""Applied to a world, it lets go what was started BEHIND: not before the call that started it has been answered."""
 
 
 @pytest.mark.slow
@@ -276,6 +290,7 @@ def test_a_daemon_is_ended_between_calls_and_the_next_call_says_so(daemon: str, 
 
     async def body(world: World) -> tuple[ToolOutcome, ToolOutcome]:
         first = await bash(world, BEHIND.format(daemon=daemon, mark=mark))
+        await world.apply(GO)
         await gone(mark)
         return first, await world.call("read_file", {"path": "README.md"})
 
@@ -289,6 +304,7 @@ def test_a_call_that_is_stopped_names_what_stopped_it_and_the_world_remembers_bo
 
     async def body(world: World) -> tuple[str | None, tuple[str, ...]]:
         await bash(world, BEHIND.format(daemon="for i in $(seq 300); do sleep 60 & done; sleep 60", mark=mark))
+        await world.apply(GO)
         await gone(mark)
         return (await bash(world, "yes")).limit, world.limits_hit
 
@@ -300,6 +316,7 @@ def test_an_excess_after_the_last_call_is_known_at_the_end(sandboxed) -> None:
 
     async def body(world: World) -> tuple[str, ...]:
         await bash(world, BEHIND.format(daemon="for i in $(seq 300); do sleep 60 & done; sleep 60", mark=mark))
+        await world.apply(GO)
         await gone(mark)
         assert () == world.limits_hit
         await world.resolve("README.md")  # what only the harness asks takes the news from nobody
@@ -311,14 +328,17 @@ def test_an_excess_after_the_last_call_is_known_at_the_end(sandboxed) -> None:
 
 @pytest.mark.slow
 def test_a_pattern_that_explodes_does_not_keep_the_watch_from_looking(sandboxed) -> None:
-    mark = secrets.token_hex(8)
+    waits = 'python3 -c \'import os, time\nopen("up", "w")\nwhile not os.path.exists("go"): time.sleep(0.02)\n'
+    allocates = "time.sleep(0.3)\nx = bytearray(1 << 30)\ntime.sleep(60)'"
+    begun = "until [ -e up ]; do sleep 0.02; done"
 
     async def body(world: World) -> ToolOutcome:
         await world.call("write_file", {"path": "a.txt", "content": "a" * 40 + "!\n"})
-        await bash(world, BEHIND.format(daemon=ALLOCATE.format(n=1 << 30).replace("'", '"'), mark=mark))
+        await bash(world, f"setsid {waits}{allocates} >/dev/null 2>&1 & {begun}")
+        await world.apply(GO)
         return await world.call("search", {"pattern": "(a+)+$"})
 
-    outcome = sandboxed.run(body, limits=Limits(memory_bytes=128 * MB, call_seconds=4))
+    outcome = sandboxed.run(body, limits=Limits(memory_bytes=128 * MB, call_seconds=10))
     assert ("memory", True) == (outcome.limit, outcome.timed_out)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import signal
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,12 @@ def commands_with(mark: str) -> list[bytes]:
 def new_mark() -> str:
     """A number of seconds that no other command of this machine sleeps."""
     return f"{secrets.randbelow(10**6) + 3 * 10**6}.5"
+
+
+def until_running(mark: str, count: int = 1, names: str = "sleep") -> str:
+    """Waits until so many commands with a mark are what they were started as, and no longer a shell or `setsid`."""
+    names_of_marked = f"grep -lsa '{mark}' /proc/[0-9]*/cmdline | sed s/cmdline/comm/ | xargs -r cat 2>/dev/null"
+    return f"until [ $({names_of_marked} | LC_ALL=C grep -caxE '{names}') -ge {count} ]; do sleep 0.02; done"
 
 
 @MODES
@@ -135,24 +142,15 @@ def test_a_file_that_is_not_text_is_shown_and_ends_nothing(mode: SandboxMode, sa
     assert outcome.text.endswith("\ufffd\ufffdend")
 
 
-def up(name: str, command: str) -> str:
-    """Starts a command in a session of its own, which says so before it begins."""
-    return f"setsid sh -c 'echo > ~/$0; exec {command}' {name}"
-
-
-def wait_for(count: int) -> str:
-    """Until so many have said so, and a moment for the rest of their beginning."""
-    return f"until [ $(ls ~ | wc -l) -ge {count} ]; do sleep 0.02; done; sleep 0.3"
-
-
 @pytest.mark.slow
 @MODES
 def test_who_was_still_alive_at_the_end_is_named(mode: SandboxMode, sandboxed) -> None:
     mark = new_mark()
 
     async def body(world: World) -> tuple[object, ...]:
+        tail = f"tail -f -s {mark} /dev/null"
         await bash(
-            world, f"{up('one', f'sleep {mark}')} & {up('two', 'tail -f /dev/null')} & sleep {mark} & {wait_for(2)}"
+            world, f"setsid sleep {mark} & setsid {tail} & sleep {mark} & {until_running(mark, 3, 'sleep|tail')}"
         )
         before = world.survivors
         await world.change()
@@ -164,9 +162,26 @@ def test_who_was_still_alive_at_the_end_is_named(mode: SandboxMode, sandboxed) -
 
 
 @pytest.mark.slow
-def test_of_many_survivors_ten_are_named_and_of_none_none(sandboxed) -> None:
+def test_who_was_still_alive_is_named_by_a_toolbox_that_takes_its_time(sandboxed) -> None:
+    mark = new_mark()
+
     async def body(world: World) -> tuple[str, ...]:
-        await bash(world, f"for i in $(seq 15); do {up('$i', 'sleep 60')} & done; {wait_for(15)}")
+        await bash(world, f"setsid sleep {mark} & {until_running(mark)}")
+        toolbox = world._toolbox  # type: ignore[attr-defined]  # held up as by a busy machine
+        toolbox.signal(signal.SIGSTOP)
+        asyncio.get_running_loop().call_later(3, toolbox.signal, signal.SIGCONT)
+        await world.change()
+        return world.survivors
+
+    assert ("sleep",) == sandboxed.run(body, "copy")
+
+
+@pytest.mark.slow
+def test_of_many_survivors_ten_are_named_and_of_none_none(sandboxed) -> None:
+    mark = new_mark()
+
+    async def body(world: World) -> tuple[str, ...]:
+        await bash(world, f"for i in $(seq 15); do setsid sleep {mark} & done; {until_running(mark, 15)}")
         await world.change()
         return world.survivors
 
@@ -182,8 +197,11 @@ def test_of_many_survivors_ten_are_named_and_of_none_none(sandboxed) -> None:
 @pytest.mark.slow
 @MODES
 def test_a_name_that_is_not_text_or_lies_about_its_fields_is_a_name(mode: SandboxMode, sandboxed) -> None:
+    mark = new_mark()
+    begun = until_running(mark, names="State:Z.*")
+
     async def body(world: World) -> tuple[str, ...]:
-        await bash(world, "cp $(which sleep) $'a\\nState:Z\\xff'; setsid ./$'a\\nState:Z\\xff' 60 & sleep 1")
+        await bash(world, f"cp $(which sleep) $'a\\nState:Z\\xff'; setsid ./$'a\\nState:Z\\xff' {mark} & {begun}")
         await world.change()
         return world.survivors
 

@@ -22,7 +22,7 @@ from crucible.redaction import MARK, guard
 from crucible.world import make_world
 from crucible.world.streams import LARGEST_LINE, SAID_CHARACTERS
 from crucible.world.types import Limits, Program, Running, SandboxMode, World, WorldSpec
-from tests.world.test_world_processes import bash, commands_with, new_mark
+from tests.world.test_world_processes import bash, commands_with, new_mark, until_running
 
 MODES = pytest.mark.parametrize("mode", ["overlay", "copy"])
 MB = 1 << 20
@@ -182,6 +182,8 @@ def test_how_it_ended_is_told_whatever_runs_meanwhile(mode: SandboxMode, sandbox
         running = [await world.start(program("sh", "-c", command)) for command in commands]
         await bash(world, "sleep 0.3; (sleep 0.01 &)")
         await bash(world, "true")
+        for one in running[:-1]:
+            await one.reader.read()
         return [await one.exit_code() for one in running]
 
     assert [0, 7, -9, -15, None] == sandboxed.run(body, mode)
@@ -267,7 +269,7 @@ def test_stop_ends_a_program_that_ignores_sigterm_and_forks_with_all_of_its_sess
     async def body(world: World) -> tuple[int, int | None, str]:
         running = await world.start(program("sh", "-c", script))
         await running.reader.readline()
-        for _ in range(500):  # `up` is said before the last of them has started
+        for _ in range(3000):  # `up` is said before the last of them has started
             if (there := len(commands_with(mark))) >= 4:
                 break
             await asyncio.sleep(0.02)
@@ -288,13 +290,16 @@ def test_stop_lets_a_program_end_well_and_ends_what_an_ended_one_left_in_its_ses
     mark = new_mark()
 
     async def body(world: World) -> tuple[bytes, int | None, int | None]:
-        good = await world.start(
-            python("import signal, sys", "signal.signal(15, lambda *_: sys.exit('bye'))", "print(1)", "signal.pause()")
-        )
+        # a shell, since it ends in no time: a program has but a moment to
+        good = await world.start(program("sh", "-c", "trap 'echo bye >&2; exit 1' TERM; echo 1; while :; do :; done"))
         await good.reader.readline()
         await good.stop()
         left = await world.start(program("sh", "-c", f"sleep {mark} & exit 4"))
-        await bash(world, "sleep 0.2")
+        await bash(world, until_running(mark))
+        for _ in range(3000):  # it may still be about to end
+            if await left.exit_code() is not None:
+                break
+            await asyncio.sleep(0.02)
         assert 4 == await left.exit_code()
         assert 1 == len(commands_with(mark))
         await left.stop()
@@ -335,17 +340,14 @@ def test_nothing_is_left_of_programs_and_connections_when_a_world_closes(mode: S
 def test_the_change_ends_programs_none_of_them_a_survivor_and_all_with_an_exit_code(
     mode: SandboxMode, sandboxed
 ) -> None:
-    mark = new_mark()
+    mark, other = new_mark(), new_mark()
 
     async def body(world: World) -> tuple[object, ...]:
         script = f"setsid sleep {mark} & sleep {mark} & echo > new.txt; echo up; sleep {mark}"
         running = await world.start(program("sh", "-c", script))
         ended = await world.start(program("sh", "-c", "exit 5"))
         await running.reader.readline()
-        await bash(
-            world,
-            "setsid sh -c 'echo > ~/up; exec tail -f /dev/null' & until [ -e ~/up ]; do sleep 0.02; done; sleep 0.2",
-        )
+        await bash(world, f"setsid tail -f -s {other} /dev/null & {until_running(other, names='tail')}")
         change = await world.change()
         assert [] == commands_with(mark)
         with pytest.raises(SandboxError, match="the world has ended"):
@@ -364,9 +366,12 @@ def test_the_change_ends_programs_none_of_them_a_survivor_and_all_with_an_exit_c
 
 @MODES
 def test_what_a_program_left_behind_when_it_ended_is_a_survivor(mode: SandboxMode, sandboxed) -> None:
+    mark = new_mark()
+
     async def body(world: World) -> tuple[str, ...]:
-        running = await world.start(program("sh", "-c", "sleep 60 >/dev/null 2>&1 & exit 0"))
+        running = await world.start(program("sh", "-c", f"sleep {mark} >/dev/null 2>&1 & exit 0"))
         await running.reader.read()
+        await bash(world, until_running(mark))
         await running.exit_code()
         await world.change()
         return world.survivors
@@ -614,7 +619,11 @@ def test_a_killed_harness_leaves_no_program(mode: SandboxMode, sandboxed) -> Non
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as harness:
         assert harness.stdout is not None
         assert b"ready\n" == harness.stdout.readline()
-        assert 3 <= len(commands_with(mark))
+        for _ in range(3000):  # one that is just becoming another has no command line for a moment
+            if (there := len(commands_with(mark))) >= 3:
+                break
+            time.sleep(0.02)
+        assert there >= 3
         harness.kill()
     for _ in range(1200):
         if not commands_with(mark):

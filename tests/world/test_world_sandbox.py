@@ -19,6 +19,7 @@ from crucible.world import make_world
 from crucible.world.base import ToolboxWorld
 from crucible.world.tree import file_hash, walk
 from crucible.world.types import Limits, SandboxMode, ToolOutcome, World, WorldSpec
+from tests.world.test_world_processes import new_mark, until_running
 
 CANARY = "CRUCIBLE_TEST_API_KEY"
 
@@ -237,7 +238,7 @@ def test_no_process_outlives_its_world(way: str, sandboxed) -> None:
     mark = f"{secrets.randbelow(10**6) + 10**6}.25"
 
     async def body(world: World) -> int:
-        await bash(world, way.format(mark=mark) + "\nsleep 0.5")
+        await bash(world, f"{way.format(mark=mark)}\n{until_running(mark)}")
         return sum(mark.encode() in line for line in command_lines())
 
     alive = sandboxed.run(body)
@@ -247,7 +248,7 @@ def test_no_process_outlives_its_world(way: str, sandboxed) -> None:
 
 def test_a_background_job_ends_with_its_command_and_a_daemon_does_not(sandboxed) -> None:
     async def body(world: World) -> str:
-        await bash(world, "sleep 771 & setsid sleep 772 & sleep 0.5")
+        await bash(world, f"sleep 771 & setsid sleep 772 & {until_running('77[12]', 2)}")
         return (await bash(world, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")).text
 
     seen = sandboxed.run(body)
@@ -544,7 +545,7 @@ def test_an_agent_cannot_call_what_is_the_harnesss(sandboxed) -> None:
 
 
 def test_an_interrupted_call_ends_the_world_and_closing_it_is_still_safe(sandboxed) -> None:
-    mark = "883344.5"
+    mark = new_mark()
 
     async def body(world: World) -> None:
         with pytest.raises(TimeoutError):
@@ -609,10 +610,10 @@ from crucible.world import make_world
 from crucible.world.types import Snapshot, WorldSpec
 
 async def main():
-    root, scratch, mark = sys.argv[1:]
+    root, scratch, mark = sys.argv[1:4]
     world = make_world(WorldSpec(Snapshot(Path(root), "", ("README.md",))), "overlay", Path(scratch))
     await world.open()
-    await world.call("bash", {"command": f"setsid sleep {mark} & sleep 0.5"})
+    await world.call("bash", {"command": sys.argv[4]})
     print("ready", flush=True)
     await world.call("bash", {"command": f"sleep {mark}"})
 
@@ -622,8 +623,9 @@ asyncio.run(main())
 
 @pytest.mark.slow
 def test_a_killed_harness_leaves_no_process_and_the_next_one_removes_its_folder(sandboxed) -> None:
-    mark = "775533.75"
-    command = [sys.executable, "-c", SCRIPT, str(sandboxed.snapshot.root), str(sandboxed.scratch), mark]
+    mark = new_mark()
+    daemon = f"setsid sleep {mark} & {until_running(mark)}"
+    command = [sys.executable, "-c", SCRIPT, str(sandboxed.snapshot.root), str(sandboxed.scratch), mark, daemon]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as harness:
         assert harness.stdout is not None

@@ -53,8 +53,8 @@ class Memory:
 
     def _suspect(self, found: Sequence[Process], *, is_excess: bool) -> None:
         """A page whose owners end one by one while they are counted is counted whole more than once."""
-        before = [process.pid for process in found if process.is_alive]
-        after = [process.pid for process in processes(before) if process.is_alive]
+        before = [process.pid for process in found if process.has_memory]
+        after = [process.pid for process in processes(before) if process.has_memory]
         self._excesses = (self._excesses + (_CERTAIN if before == after else 1)) if is_excess else 0
 
     def _kept(self) -> int:

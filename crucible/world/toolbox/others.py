@@ -23,6 +23,7 @@ class Process:
         self.pid = pid
         self.name = fields[b"Name"].decode("utf-8", "replace")
         self.is_alive = fields[b"State"][:1] not in (b"Z", b"X")
+        self.has_memory = b"RssAnon" in fields  # one that is ending gives it back before it is a zombie
         self.threads = int(fields[b"Threads"])
         self.private = _bytes(fields, b"RssAnon") + _bytes(fields, b"VmSwap")
         self.shared = _bytes(fields, b"RssShmem")
@@ -30,8 +31,9 @@ class Process:
     def share(self) -> tuple[int, int]:
         """`private` and `shared` with each page divided by those who have it; slow, so only for those in doubt."""
         fields = dict(_ROLLUP.findall(_read(f"/proc/{self.pid}/smaps_rollup")))
-        if not fields:
-            return self.private, self.shared
+        if not fields:  # not to be looked into, or ending
+            now = next(processes([self.pid]), None)
+            return (now.private, now.shared) if now else (0, 0)
         return _bytes(fields, b"Pss_Anon") + _bytes(fields, b"SwapPss"), _bytes(fields, b"Pss_Shmem")
 
 
