@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 import subprocess
@@ -15,25 +16,35 @@ from pathlib import Path
 import pytest
 
 KEPT = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "crucible-tests"
-_SECONDS = 600
-_NO_SUCH = ("E404", "404 Not Found", "No matching distribution", "was not found in the package registry")
-"""How npm, pip and uv say that a registry does not have a package."""
+_SECONDS = 1800
+"""Some of them are hundreds of megabytes."""
+_VERSIONS = {
+    "@anthropic-ai/claude-code": "2.1.197",
+    "@google/gemini-cli": "0.61.0",
+    "@openai/codex": "0.171.0",
+    "aider-chat": "0.86.2",
+    "mini-swe-agent": "2.4.6",
+    "opencode-ai": "1.18.33",
+}
+"""What is tested is Crucible, not what somebody published this morning."""
+_NO_SUCH = ("E404", "ETARGET", "404 Not Found", "No matching distribution", "was not found in the package registry")
+"""How npm, pip and uv say that a registry does not have a package, or not this version."""
 
 
 @cache
 def from_npm(folder: str, package: str) -> Path:
     """The folder of a package and its programs' links; the test is skipped when the registry does not have it."""
     root = KEPT / folder
-    programs = root / "node_modules" / ".bin"
+    here, version = root / "node_modules", _VERSIONS[package]
     with _alone(folder):
-        if not programs.is_dir():
+        said = here / package / "package.json"
+        if not said.exists() or version != json.loads(said.read_text("utf-8"))["version"]:
             npm = shutil.which("npm")
             if npm is None:
                 pytest.skip("no npm here")
-            _install(
-                package, [npm, "install", "--prefix", str(root), "--no-audit", "--no-fund", "--loglevel=error", package]
-            )
-    return programs
+            quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
+            _install(package, [npm, "install", "--prefix", str(root), *quiet, f"{package}@{version}"])
+    return here / ".bin"
 
 
 @cache
@@ -41,7 +52,8 @@ def from_pypi(folder: str, package: str) -> Path:
     """The programs of a package in a virtual environment of its own; the test is skipped when the registry lacks it."""
     root = KEPT / folder
     with _alone(folder):
-        if not (root / "bin" / "python").exists():
+        if not any(root.glob(f"lib/*/site-packages/{package.replace('-', '_')}-{_VERSIONS[package]}.dist-info")):
+            shutil.rmtree(root, ignore_errors=True)
             _fill(root, package)
     return root / "bin"
 
@@ -52,7 +64,7 @@ def _fill(root: Path, package: str) -> None:
     fill = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install", "-q"]
     try:
         _install(package, [uv, "venv", str(root)] if uv else [sys.executable, "-m", "venv", str(root)])
-        _install(package, [*fill, package])
+        _install(package, [*fill, f"{package}=={_VERSIONS[package]}"])
     except BaseException:
         shutil.rmtree(root, ignore_errors=True)
         raise

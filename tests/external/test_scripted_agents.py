@@ -92,7 +92,7 @@ def test_an_agent_that_never_asks_its_model_does_not_count(place: Place) -> None
 @pytest.mark.slow
 def test_an_agent_that_never_gets_to_ask_is_ended_and_does_not_count(place: Place) -> None:
     with pytest.raises(HarnessError, match="never asked its model; it was ended: its time was up; it said: loading"):
-        place.attempt([Text("done")], scripted("loads"), start_seconds=2)
+        place.attempt([Text("done")], scripted("loads"), start_seconds=8)
 
 
 def test_a_command_that_is_not_inside_does_not_count(place: Place) -> None:
@@ -111,7 +111,7 @@ def test_an_agent_that_fails_after_asking_counts(place: Place) -> None:
 
 @pytest.mark.slow
 def test_an_agent_that_never_ends_is_ended_by_the_clock_and_what_it_spent_is_kept(place: Place) -> None:
-    tried = place.attempt([Text("hm")], scripted("hangs"), budget={"max_wall_clock_seconds": 2})
+    tried = place.attempt([Text("hm")], scripted("hangs"), budget={"max_wall_clock_seconds": 6})
     assert ("budget_time", Cause.BUDGET) == (tried.ending.what, tried.ending.cause)
     assert [100] == [reply.input_uncached for reply in tried.replies]
     assert () == tried.survivors

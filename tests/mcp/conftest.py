@@ -30,7 +30,7 @@ SERVERS = Path(__file__).parent / "servers"
 def standin(*behaviour: str, name: str = "demo", python: str = sys.executable, **plan: Any) -> ServerPlan:
     """The plan of a stand-in server."""
     command = (python, "-I", "-S", str(SERVERS / "standin.py"), *behaviour)
-    return ServerPlan(name, "stand-in", command, **{"call_seconds": 10.0, **plan})
+    return ServerPlan(name, "stand-in", command, **plan)
 
 
 @dataclass
@@ -96,6 +96,9 @@ class HostWorld:
         except FileNotFoundError:
             errors.close()
             raise HarnessError(f"there is no command {program.command[0]!r} inside") from None
+        except BaseException:  # a start that is cancelled too
+            errors.close()
+            raise
         for path, text in program.files.items():
             (self.folder / path).write_text(text)
         self.programs.append(HostProgram(process, errors))

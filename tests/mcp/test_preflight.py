@@ -38,7 +38,7 @@ def equip(bench: Path, command: str) -> Settings:
     kept = config.read_text().partition("[servers")[0]
     config.write_text(
         f'{kept}[servers.notes]\ncommand = "sh"\nargs = ["-c", {command!r}]\nfolders = ["{SERVER.parent}"]\n'
-        "start_seconds = 20.0\n"
+        "start_seconds = 60.0\n"
     )
     return load_settings(bench)
 

@@ -101,8 +101,8 @@ def test_asd_indexes_the_workspace_first_and_answers_from_it(
 
     async def ask(server: ToolServer) -> tuple[list[str], Any, Any]:
         tools = [tool.spec.name for tool in offered([(asd, server.listed)], ())]
-        found = await server.call("callers", {"qname": "shop.price"}, 10)
-        return tools, found, await server.call("code_read", {"qname": "shop.nothing"}, 10)
+        found = await server.call("callers", {"qname": "shop.price"}, 60)
+        return tools, found, await server.call("code_read", {"qname": "shop.nothing"}, 60)
 
     (tools, found, missing), change = run(asd, spec, mode, tmp_path / "scratch", ask)
     assert sorted(f"asd__{tool}" for tool in ASD_TOOLS) == tools
@@ -120,8 +120,8 @@ def test_ctx_may_write_and_leaves_nothing(on_path: Path, spec: WorldSpec, mode: 
 
     async def ask(server: ToolServer) -> tuple[list[str], Any, Any]:
         tools = [tool.spec.name for tool in offered([(ctx, server.listed)], ())]
-        stored = await server.call("remember", {"fact": "price doubles"}, 10)
-        return tools, stored, await server.call("recall", {"topic": "price"}, 10)
+        stored = await server.call("remember", {"fact": "price doubles"}, 60)
+        return tools, stored, await server.call("recall", {"topic": "price"}, 60)
 
     (tools, stored, recalled), change = run(ctx, spec, mode, tmp_path / "scratch", ask)
     assert sorted(f"ctx__{tool}" for tool in CTX_TOOLS) == tools

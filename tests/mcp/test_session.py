@@ -224,8 +224,15 @@ def test_pages_that_go_round_are_not_followed_for_ever(host: Host) -> None:
 
 
 def test_a_program_that_speaks_no_mcp_is_shown_by_what_it_prints(host: Host) -> None:
-    plan = ServerPlan("demo", "demo", ("sh", "-c", "echo usage: demo; exec sleep 30"), start_seconds=0.3)
-    assert "\n1 lines of its standard output are no messages, the first: 'usage: demo'" in failure(host, plan)
+    plan = ServerPlan("demo", "demo", ("sh", "-c", "echo usage: demo; read asked; exit 2"))
+    said = failure(host, plan)
+    assert "did not shake hands: it ended with exit code 2" in said
+    assert "\n1 lines of its standard output are no messages, the first: 'usage: demo'" in said
+
+
+def test_what_a_server_printed_before_it_fell_silent_is_shown_too(host: Host) -> None:
+    said = failure(host, standin("noise", "hang-list", list_seconds=0.3))
+    assert "did not list its tools within 0.3 seconds\n1 lines of its standard output are no messages" in said
 
 
 def test_a_command_that_is_not_there_is_named(host: Host) -> None:
@@ -350,7 +357,8 @@ def test_an_attempt_that_is_cancelled_leaves_no_server(host: Host) -> None:
                 await server.close()
 
         task = asyncio.create_task(attempt())
-        await asyncio.wait({task}, timeout=0.3)
+        while not (world.programs or task.done()):  # noqa: ASYNC110 - the world has nothing to wait for
+            await asyncio.sleep(0.01)
         task.cancel()
         await asyncio.wait({task})
         codes = [program.process.returncode for program in world.programs]

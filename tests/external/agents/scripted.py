@@ -145,7 +145,9 @@ def mumbles():
 
 def eats_memory():
     ask()
-    print(len(bytearray(2 * 1024**3)))
+    held = bytearray(1024**3)
+    time.sleep(3600)  # until it is seen
+    print(len(held))
 
 
 def dies():
