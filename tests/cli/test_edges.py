@@ -111,8 +111,11 @@ def test_the_next_step_of_init_can_be_pasted(tmp_path: Path, capfd: pytest.Captu
     assert f"Next: cd '{folder}' && crucible validate" in capfd.readouterr().out
 
 
-def test_the_list_of_commands_says_whole_sentences(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_list_of_commands_says_whole_sentences(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At 80 columns none of them is cut off."""
+    monkeypatch.setenv("COLUMNS", "80")
     for arguments in (["--help"], ["tools", "--help"]):
         assert 0 == run_app(arguments)
         commands = capfd.readouterr().out.partition("Commands:")[2]

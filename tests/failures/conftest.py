@@ -66,12 +66,12 @@ elif word == "silent":
 elif word == "noise":
     print("starting up ...")
 elif word == "hang":
-    time.sleep(60)
+    time.sleep(600)
 elif word == "pid":
     with open("pid.new", "w") as told:
         told.write(str(os.getpid()))
     os.rename("pid.new", "pid")
-    time.sleep(60)
+    time.sleep(600)
 elif word == "slow":
     time.sleep(0.3)
     print(json.dumps(base | {"tools": names["green"]}))
@@ -82,7 +82,7 @@ elif word == "flood":
     except BrokenPipeError:
         pass
 elif word == "orphan":
-    subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(30)"], start_new_session=True)
+    subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(120)"], start_new_session=True)
     print(json.dumps(base | {"tools": names["green"]}))
 elif word in ("capped", "capped-red"):
     tool = names["green" if word == "capped" else "red"][word == "capped-red"]

@@ -313,7 +313,7 @@ def test_scores_that_do_not_vary_have_no_interval_and_are_not_told_apart() -> No
 def crucible(bench: Path, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "crucible", *arguments], cwd=bench, input=typed, capture_output=True, text=True,
-        timeout=240, env=dict(os.environ),
+        timeout=600, env=dict(os.environ),
     )  # fmt: skip
 
 

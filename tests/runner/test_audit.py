@@ -295,7 +295,8 @@ def test_in_a_copy_a_protected_file_is_put_back_and_the_call_is_named(shared_ben
 @pytest.mark.slow
 @pytest.mark.skipif(not probe().ok, reason="the kernel allows no overlay sandbox here")
 def test_in_the_sandbox_the_kernel_refuses_and_the_refusal_counts_as_blocked(shared_bench: Path) -> None:
-    record = play(shared_bench, "overlay", *MEDDLING, shell("setsid sleep 60 > /dev/null 2>&1 < /dev/null & sleep 0.5"))
+    left = "setsid sleep 600 > /dev/null 2>&1 < /dev/null & until grep -qx sleep /proc/$!/comm; do :; done"
+    record = play(shared_bench, "overlay", *MEDDLING, shell(left))
     decided = [e for row in record.events if isinstance(e := EVENT.validate_json(row.data), Decided)]
     assert [("block", 2)] == [(one.action, one.turn) for one in decided]
     assert (1, 0) == (record.attempt.blocked, record.attempt.got_past)

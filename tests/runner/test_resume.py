@@ -58,8 +58,10 @@ def running(bench: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:  # typ
 
 FINISHED = "select count(*) from attempt where counted = 1"
 IN_FLIGHT = (
-    "select count(*) from attempt where ending is null and id in (select attempt_id from event where kind='replied')"
+    "select count(*) from attempt where ending is null"
+    " and 1 = (select count(*) from event where attempt_id = attempt.id and kind = 'replied')"
 )
+"""In its first command: further on it may have replied again, or end, before a signal reaches it."""
 
 
 def freeze_in_flight(process: subprocess.Popen[str], store: Path) -> None:
@@ -68,10 +70,20 @@ def freeze_in_flight(process: subprocess.Popen[str], store: Path) -> None:
     while True:
         process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, process.pid, os.WSTOPPED)
-        if rows(store, IN_FLIGHT) == [(1,)]:
+        if rows(store, IN_FLIGHT) == [(1,)] and not is_being_written(store):
             return
         process.send_signal(signal.SIGCONT)
         wait_for(store, IN_FLIGHT, 1)
+
+
+def is_being_written(store: Path) -> bool:
+    """A process that is stopped in the middle of a transaction keeps every other from writing."""
+    with closing(sqlite3.connect(store, timeout=0)) as raw:
+        try:
+            raw.execute("begin immediate")
+        except sqlite3.OperationalError:
+            return True
+    return False
 
 
 def send_in_flight(process: subprocess.Popen[str], store: Path, number: signal.Signals) -> None:
@@ -84,7 +96,7 @@ def interrupted(process: subprocess.Popen[str], store: Path) -> Path:
     """The store of a run that Ctrl-C ended after its first attempt, in its second."""
     wait_for(store, FINISHED, 1)
     send_in_flight(process, store, signal.SIGINT)
-    process.communicate(timeout=120)
+    process.communicate(timeout=600)
     return store
 
 
@@ -119,7 +131,7 @@ def test_ctrl_c_stores_what_is_in_flight_as_cancelled_and_exits_130(running, cli
     process, store = running
     wait_for(store, FINISHED, 1)
     send_in_flight(process, store, asked)
-    _, stderr = process.communicate(timeout=120)
+    _, stderr = process.communicate(timeout=600)
     assert 130 == process.returncode, stderr
     assert "Traceback" not in stderr
     assert [("cancelled", 0)] == rows(store, "select ending, counted from attempt where counted is not 1")
@@ -133,7 +145,7 @@ def test_of_two_that_go_on_with_a_run_at_once_one_does(running, cli, bench: Path
     """While the first still checks the scenarios, too, which takes seconds: else every attempt is made, and paid for, twice."""
     store = interrupted(*running)
     at_once = [resuming(bench) for _ in range(2)]
-    said = [one.communicate(timeout=240)[1] for one in at_once]
+    said = [one.communicate(timeout=600)[1] for one in at_once]
     assert [0, 2] == sorted(one.returncode for one in at_once), said
     assert "is being worked on by process" in next(s for s, one in zip(said, at_once, strict=True) if one.returncode)
     assert EACH_ONCE == counted(store)
@@ -174,4 +186,4 @@ def test_a_run_that_is_being_worked_on_is_not_taken_over(running, cli) -> None: 
     assert 2 == refused.returncode
     assert "is being worked on by process" in refused.stderr
     assert [] == rows(store, "select id from attempt where ending = 'interrupted'")
-    assert 0 == process.wait(timeout=180)
+    assert 0 == process.wait(timeout=600)

@@ -25,8 +25,8 @@ from crucible.world.types import Change, Execution, SandboxMode
 
 RANDOM = "import random\n\n\ndef test_coin():\n    assert random.SystemRandom().random() < 0.5\n"
 COIN = "tests.test_more::test_coin"
-REPEATS = 8
-"""A coin that falls the same way as often, fixture mended or not, is seen once in sixteen thousand times."""
+REPEATS = 12
+"""A coin that falls the same way as often, fixture mended or not, is seen once in four million times."""
 
 
 def with_tests(bench: Path, text: str) -> Path:
