@@ -15,7 +15,7 @@ import resource
 import signal
 import sys
 import time
-from asyncio.subprocess import PIPE
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -25,6 +25,7 @@ from crucible.errors import HarnessError
 from crucible.scoring.extent import Files
 from crucible.scoring.similarity import Similarity, similarity, size_ratio
 from crucible.scoring.structure import shape_of
+from crucible.world.starting import started
 
 SHARE = 30
 """Readings of the known text that any change may take; about half a second on a machine of 2024."""
@@ -71,18 +72,23 @@ async def _ask(request: Mapping[str, Any]) -> dict[str, Any] | None:
     """The answer of a new process; None when it did not get through. Raises HarnessError when it is broken."""
     command = [sys.executable, "-P", "-m", __name__]
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment)
+    starting = asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment)
+    process = await started(starting, _end)
     try:
         answer, errors = await process.communicate(json.dumps(request).encode())
     finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+        await _end(process)
     if process.returncode == 0:
         return dict(json.loads(answer))
     if process.returncode == _TOO_MUCH or (process.returncode or 0) < 0:
         return None
     raise HarnessError(f"comparing with the reference failed: {errors.decode('utf-8', 'replace')[-2000:]}")
+
+
+async def _end(process: Process) -> None:
+    with suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
 
 
 def _packed(files: Files) -> dict[str, str | None]:

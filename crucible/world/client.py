@@ -17,6 +17,7 @@ from typing import Any
 
 from crucible.errors import SandboxError
 from crucible.world import toolbox
+from crucible.world.starting import started
 from crucible.world.toolbox import READY, frames
 from crucible.world.types import Limits
 
@@ -63,23 +64,17 @@ class ToolboxClient:
             ours, theirs = socket.socketpair()
             ours.setblocking(False)
             with theirs:
-                starting = asyncio.ensure_future(
-                    asyncio.create_subprocess_exec(
-                        *command(theirs.fileno()),
-                        stdin=PIPE,
-                        stdout=PIPE,
-                        stderr=stderr,
-                        env=dict(env),
-                        pass_fds=(*pass_fds, theirs.fileno()),
-                        start_new_session=True,
-                    )
+                starting = asyncio.create_subprocess_exec(
+                    *command(theirs.fileno()),
+                    stdin=PIPE,
+                    stdout=PIPE,
+                    stderr=stderr,
+                    env=dict(env),
+                    pass_fds=(*pass_fds, theirs.fileno()),
+                    start_new_session=True,
                 )
                 try:
-                    process = await asyncio.shield(starting)
-                except asyncio.CancelledError:
-                    # asyncio can wait for ever when cancelled half-way through starting a process, so it is not.
-                    await cls(await starting, errors, kill, ours).end()
-                    raise
+                    process = await started(starting, lambda process: cls(process, errors, kill, ours).end())
                 except OSError:
                     ours.close()
                     raise
