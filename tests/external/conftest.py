@@ -109,7 +109,7 @@ class Place:
         mode: SandboxMode = "overlay",
         limits: Limits | None = None,
         protected: Sequence[str] = (),
-        start_seconds: float = 60.0,
+        start_seconds: float = 600.0,
         servers: Mapping[str, ServerPlan] | None = None,
         base: str = "base_url",
         **said: Any,
