@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crucible.report.arms import Side
 from crucible.report.calls import Calls, calls_of, together
 from crucible.report.token_split import Sizes, Split, mean_split, schemas_size, sizes, split
+from crucible.report.words import attempts_in_words
 from crucible.scenario.schema import Arm
 from crucible.store.openings import Opening
 from crucible.store.traces import Trace
@@ -22,7 +23,8 @@ ServerOf = Mapping[str, str | None]
 class Offered:
     """One tool server of an arm as it was offered: what it really is (empty where that was not recorded), how many tools,
     and the characters of their schemas; None is unknown. `used`: attempts in which it answered a call. `started`: False
-    where it was not, as in a rehearsal. `instructions`: characters of those it has models given."""
+    where it was not, as in a rehearsal. `instructions`: characters of those it has models given. `absent`: attempts in which
+    an agent CLI first asked its model without any of its tools: it had not waited for the server, or offers tools later."""
 
     server: str
     really: str
@@ -31,6 +33,7 @@ class Offered:
     used: int
     started: bool = True
     instructions: int = 0
+    absent: int = 0
 
     @property
     def named(self) -> str:
@@ -48,7 +51,8 @@ class Offered:
         many = f"{self.tools} tool{'' if self.tools == 1 else 's'}"
         size = "" if self.characters is None else f", {self.characters / 1000:.1f} KB of schemas"
         told = f" and {self.instructions:,} characters of instructions" if size and self.instructions else ""
-        return f"{self.named}: {many}{size}{told}"
+        late = f"; missing from the first request of {attempts_in_words(self.absent)}" if self.absent else ""
+        return f"{self.named}: {many}{size}{told}{late}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,10 @@ def use_of(side: Side, arm: Arm, opened: Mapping[int, Opening], traced: Mapping[
         arm=side.arm,
         agent=next((trace.agent for trace in traces if trace.agent), None),
         setup=next((trace.setup for trace in traces if trace.setup), ""),
-        servers=tuple(_offered(name, arm, traces, content, server_of) for name in arm.extra_tools),
+        servers=tuple(
+            replace(_offered(name, arm, traces, content, server_of), absent=_absent(name, arm, traces, began))
+            for name in arm.extra_tools
+        ),
         used=sum(bool(one.extra.reached) for one in attempts),
         of=len(attempts),
         extra=together(one.extra for one in attempts),
@@ -140,4 +147,12 @@ def _seen(server: str, arm: Arm, start: Mapping[str, object] | None) -> list[str
     if not isinstance(tools, Iterable):
         return None
     names = [str(tool.get("name")) for tool in tools if isinstance(tool, Mapping)]
-    return [name for name in names if belongs(name, arm.extra_tools) == server]
+    return [name for name in names if belongs(name, arm.extra_tools, by_agent=arm.agent is not None) == server]
+
+
+def _absent(server: str, arm: Arm, traces: Sequence[Trace], began: Mapping[int, Opening]) -> int:
+    """Attempts to which the server's tools were there to be offered, and whose first request has none of them."""
+    tools = {one.fingerprint: one.tools for one in began.values()}
+    without = {begun for begun, of in tools.items() if not any(belongs(t, arm.extra_tools) == server for t in of)}
+    ready = [trace.attempt_id for trace in traces if (trace.offered or {}).get(server)]
+    return sum(i in began and began[i].fingerprint in without for i in ready)

@@ -27,21 +27,24 @@ def undeclared(parts: Iterable[Part], arms: tuple[Arm, Arm], *, without_extra_to
     return tuple(part for part in parts if not _declared(part, one, other))
 
 
-def belongs(tool: str, servers: Iterable[str]) -> str | None:
+def belongs(tool: str, servers: Iterable[str], *, by_agent: bool = False) -> str | None:
     """Which of these servers a tool is of, by its name as a model sees it; None when it is of none of them.
 
-    Agents write the names of such tools in ways of their own: `asd__find`, `mcp__asd__find`.
+    Agents write the names of such tools in ways of their own: `asd__find`, `mcp__asd__find`. `by_agent`: it was an agent
+    CLI that told its model, which may also write `mcp_asd_find`, `asd_find` or `asd.find`.
     """
     bare = tool.removeprefix(f"mcp{SEPARATOR}")
-    found = [name for name in servers if any(bare.startswith(start) for start in _starts(name))]
+    found = [name for name in servers if any(bare.startswith(start) for start in _starts(name, by_agent))]
     return max(found, key=len, default=None)
 
 
-def _starts(server: str) -> Iterator[str]:
+def _starts(server: str, by_agent: bool) -> Iterator[str]:
     """How the names of a server's tools begin: as it is called, and as providers take it, cut where that is too long."""
     safe = re.sub(r"[^A-Za-z0-9_-]", "_", server)
     yield f"{server}{SEPARATOR}"
     yield f"{safe if safe[0].isalpha() else f'_{safe}'}{SEPARATOR}"[:LONGEST_START]
+    if by_agent:
+        yield from (f"{server}.", f"{safe}.", f"{safe}_", f"mcp_{safe}_")
 
 
 def _as_run(arm: Arm, without: bool) -> Arm:
@@ -85,5 +88,5 @@ def _of_one_arm(part: Part, one: Arm, other: Arm) -> bool:
     if part.side is None:
         return False
     mine, theirs = ((one, other), (other, one))[part.side]
-    server = belongs(part.name, mine.extra_tools)
+    server = belongs(part.name, mine.extra_tools, by_agent=mine.agent is not None)
     return server is not None and server not in theirs.extra_tools

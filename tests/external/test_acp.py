@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from crucible.agents.mcp.plans import ServerPlan
 from crucible.errors import Cause, HarnessError
 from crucible.llm.loopback import Calls, Text
-from crucible.transcript.events import Decided
+from crucible.transcript.events import Decided, Equipped
 from tests.external.conftest import AGENTS, Place
 
 pytestmark = pytest.mark.slow
@@ -55,6 +56,15 @@ def test_a_policy_that_fails_ends_the_attempt(place: Place) -> None:
     script = [edit("tests/check.txt", "x"), edit("greeting.txt", "bye\n"), Text("done")]
     tried = place.attempt(script, speaking("plain"), policies=protecting("tests/", "fail"))
     assert ("policy_fail", Cause.AGENT) == (tried.ending.what, tried.ending.cause)
+
+
+def test_tools_that_an_agent_did_not_offer_its_model_are_missed(place: Place) -> None:
+    """This one takes no notice of the servers it is given."""
+    graph = ServerPlan("graph", "a counter", ("python3", str(AGENTS / "counting_server.py")), shown=(AGENTS,))
+    arm = {"extra_tools": ["graph"]}
+    tried = place.attempt([Text("done")], speaking("plain"), servers={"graph": graph}, arm=arm)
+    assert {"graph": ("graph__callers", "graph__rename")} == tried.of(Equipped)[0].offered
+    assert "without the tools of graph" in (tried.noted("tools_not_offered") or "")
 
 
 def test_a_limit_that_the_agent_reports_is_its_budget(place: Place) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from crucible.agents.mcp.plans import ServerPlan
@@ -34,6 +36,32 @@ def test_an_allowed_tool_is_offered_called_and_named_as_ours_and_the_others_are_
     assert [("graph__callers", "called callers", True)] == [(a.tool, a.text, a.ok) for a in tried.answers]
     assert tried.started.opening is not None
     assert "a counter" == tried.started.opening["environment"]["servers"]["graph"]["what"]
+
+
+OPENAI = {"arm": {"model": "openai/gpt-5-mini", "extra_tools": ["graph"]}}
+
+
+def openai_agent(preset: str, package: str) -> dict[str, object]:
+    return {"preset": preset, "folders": [str(from_npm(preset, package).parent)]}
+
+
+WAITING = {
+    "claude-code": (claude_code, CLAUDE, "mcp__graph__callers", 8),
+    "codex": (partial(openai_agent, "codex", "@openai/codex"), OPENAI, "mcp__graph__callers", 8),
+    "opencode": (partial(openai_agent, "opencode", "opencode-ai"), OPENAI, "graph_callers", 35),
+}
+"""An agent, the name of a tool as it has it, and seconds for which it does not wait by itself."""
+
+
+@pytest.mark.parametrize("agent", WAITING)
+def test_an_agent_waits_for_a_server_that_takes_its_time_to_start(place: Place, agent: str) -> None:
+    """Else the model is asked without the tools, on a busy machine more often, and the treatment is never tried."""
+    made, said, tool, seconds = WAITING[agent]
+    graph = ServerPlan("graph", "a slow counter", (*COMMAND, str(seconds)), shown=(AGENTS,))
+    tried = place.attempt(for_agent([Calls([(tool, {})]), Text("done")]), made(), servers={"graph": graph}, **said)
+    assert "graph__callers" in tried.started.tools
+    assert [("graph__callers", True)] == [(a.tool, a.ok) for a in tried.answers]
+    assert None is tried.noted("tools_not_offered")
 
 
 def test_codex_which_groups_tools_by_server_calls_one_in_its_group(place: Place) -> None:

@@ -194,6 +194,15 @@ def test_a_tool_is_of_the_server_its_name_begins_with(
     assert expected == belongs(tool, servers)
 
 
+@pytest.mark.parametrize("name", ["mcp__asd__find", "mcp_asd_find", "asd_find", "asd.find", "asd__find"])
+def test_one_server_in_one_arm_of_an_agent_is_declared_however_the_agent_names_its_tools(name: str) -> None:
+    agent = ExternalAgent(preset="gemini-cli")
+    said = opening(tools=[*OPENING["tools"], {**FIND, "name": name}])
+    assert [] == stray(OPENING, said, (arm(id="a", agent=agent), arm(id="b", agent=agent, extra_tools=("asd",))))
+    assert [f"tool {name}"] == stray(OPENING, said, (arm(id="a", agent=agent), arm(id="b", agent=agent)))
+    assert "asd" == belongs(name, ("asd",), by_agent=True)
+
+
 def test_a_diff_is_bounded_and_shows_where_a_long_line_differs() -> None:
     long = "word " * 20_000
     said = [{"role": "system", "content": text} for text in (long, long[:50_000] + "OTHER" + long[50_000:])]

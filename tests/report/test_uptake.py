@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from sqlmodel import select
+from sqlmodel import col, select
 
 from crucible.llm.loopback import Answer, Calls, Counts, LoopbackServer, Text
 from crucible.report.calls import Calls as Counted
@@ -29,7 +29,7 @@ from crucible.store.tables import AttemptRow, EventRow, RunRow
 from crucible.store.traces import ANSWERED, DECIDED, EQUIPPED, REPLIED, Call, Reply, Trace, thinned, traces
 from crucible.store.writes import Store
 from crucible.transcript.events import Event
-from tests.report.telling import TOOLS, answered, equipped, refused, replied, started, tell, with_server
+from tests.report.telling import IDLE, TOOLS, answered, equipped, refused, replied, started, tell, with_server
 
 
 def read(store: Store, run_id: int) -> Overall:
@@ -200,6 +200,22 @@ def test_instructions_of_a_server_are_part_of_what_it_costs() -> None:
     assert "asd 1.2: 1 tool, 0.1 KB of schemas and 300 characters of instructions" == (
         Offered("asd", "asd 1.2", 1, 100, 0, instructions=300).text()
     )
+
+
+def test_tools_that_the_first_request_lacked_are_missed_by_name_and_number(store: Store) -> None:
+    """An agent CLI that did not wait for its server asks its model without the tools that set its arm apart."""
+    run_id = with_server(store, used=0)
+    late = equipped().model_copy(update={"offered": {"asd": ("asd__write",)}})
+    with store.writing() as session:
+        new = select(AttemptRow).where(AttemptRow.run_id == run_id, AttemptRow.arm == "new")
+        ids = [row.id or 0 for row in session.exec(new).all()]
+        for row in session.exec(select(EventRow).where(col(EventRow.attempt_id).in_(ids[:3]))).all():
+            session.delete(row)
+    for attempt_id in ids[:3]:
+        tell(store, attempt_id, (late, started("old"), *IDLE))
+    assert "; missing from the first request of 3 attempts" in shown(store, run_id)
+    (use,) = [one for one in read(store, run_id).comparisons[0].use if one.arm == "new"]
+    assert 3 == use.servers[0].absent
 
 
 def test_the_first_rows_say_what_was_offered_called_and_lost(store: Store) -> None:

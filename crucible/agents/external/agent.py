@@ -12,7 +12,7 @@ from crucible.agents.external.launch import Launch, Values, base_url
 from crucible.agents.external.opening import messages_of, opening_of, system_prompt_of, tools_of
 from crucible.agents.external.plans import AgentPlan
 from crucible.agents.external.presets import VERSION
-from crucible.agents.external.recording import events_of, remarks
+from crucible.agents.external.recording import events_of, remarks, untold
 from crucible.agents.external.running import Finished, watch
 from crucible.agents.external.tally import START_SECONDS, Tally
 from crucible.agents.external.tooling import Tooling, tooling
@@ -139,7 +139,10 @@ class _Attempt:
         asked = proxy.first_request
         if asked is None:
             return
-        self.record(self._started(asked, values))
+        started = self._started(asked, values)
+        self.record(started)
+        for noted in untold(started.tools, self.tools.offered):
+            self.record(noted)
         for event in events_of(self.tally.timed, run, self.plan.servers, self.task.policies, self.decisions):
             self.record(event)
         if known:

@@ -24,6 +24,7 @@ def claude(program: tuple[str, ...], values: Values, servers: Connections) -> La
         *(("--disallowedTools", ",".join(hidden)) if hidden else ()),
         *(*values.args, "--", values.prompt),
     )
+    starting = _milliseconds(max((one.start_seconds for one in servers), default=60))
     env = {
         **reaching("anthropic", values.base_url),
         # Its background requests (titles, summaries) go to the arm's model too.
@@ -37,7 +38,10 @@ def claude(program: tuple[str, ...], values: Values, servers: Connections) -> La
         "DISABLE_AUTOUPDATER": "1",
         "DISABLE_TELEMETRY": "1",
         "DISABLE_ERROR_REPORTING": "1",
-        "MCP_TIMEOUT": _milliseconds(max((one.start_seconds for one in servers), default=60)),
+        # Left to itself it asks the model after two seconds, with the tools of the servers that are there by then.
+        "MCP_CONNECTION_NONBLOCKING": "0",
+        "MCP_CONNECT_TIMEOUT_MS": starting,
+        "MCP_TIMEOUT": starting,
         "MCP_TOOL_TIMEOUT": _milliseconds(max((one.call_seconds for one in servers), default=60)),
     }
     return Launch(command, env)
@@ -76,6 +80,7 @@ def _codex_server(one: Connection) -> list[str]:
     return [
         f"[mcp_servers.{_toml(one.safe_name)}]",
         *where,
+        "required = true",  # others it waits a second for, then asks the model without them
         f"startup_timeout_sec = {one.start_seconds:g}",
         f"tool_timeout_sec = {one.call_seconds:g}",
         *([f"disabled_tools = [{', '.join(map(_toml, one.hidden))}]"] if one.hidden else []),
@@ -140,9 +145,10 @@ def opencode(program: tuple[str, ...], values: Values, servers: Connections) -> 
 
 
 def _opencode_server(one: Connection) -> dict[str, object]:
+    said = {"enabled": True, "timeout": int(1000 * max(one.start_seconds, one.call_seconds))}
     if one.url is not None:
-        return {"type": "remote", "url": one.url, "enabled": True}
-    return {"type": "local", "command": list(one.command), "environment": dict(one.env), "enabled": True}
+        return {"type": "remote", "url": one.url, **said}
+    return {"type": "local", "command": list(one.command), "environment": dict(one.env), **said}
 
 
 def mini(program: tuple[str, ...], values: Values, servers: Connections) -> Launch:  # noqa: ARG001 - every builder has them

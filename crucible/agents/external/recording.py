@@ -125,6 +125,17 @@ def _capped(value: Any) -> Any:
     return cap_text(redact(value)) if isinstance(value, str) else value
 
 
+def untold(told: Iterable[str], offered: Mapping[str, Iterable[str]]) -> Iterator[Noted]:
+    """Servers that were there, and of which the model's first request has no tool. `told` are its tools, by our names."""
+    known = set(told)
+    for server, tools in offered.items():
+        if tools and known.isdisjoint(tools):
+            detail = (
+                f"the agent first asked its model without the tools of {server}: it did not wait, or offers them later"
+            )
+            yield Noted(at=0.0, turn=0, what="tools_not_offered", detail=detail)
+
+
 def remarks(timed: Sequence[Timed], run: NeutralRun | None, at: float, strays: Sequence[str]) -> Iterator[Noted]:
     """What was odd about an attempt as a whole."""
     turn = sum(one.replied for one in timed)

@@ -1,7 +1,11 @@
-"""A small tool server: says hello, lists two tools, and counts what it is asked. MCP over standard input and output."""
+"""A small tool server: says hello, lists two tools, and counts what it is asked. MCP over standard input and output.
+
+Its argument is the number of seconds after which it begins.
+"""
 
 import json
 import sys
+import time
 
 TOOLS = [
     {"name": "callers", "description": "Who calls.", "inputSchema": {"type": "object", "properties": {}}},
@@ -17,6 +21,7 @@ ANSWERS = {
     "tools/call": lambda asked: {"content": [{"type": "text", "text": f"called {asked['params']['name']}"}]},
 }
 
+time.sleep(float(sys.argv[1]) if sys.argv[1:] else 0)
 for line in sys.stdin:
     asked = json.loads(line)
     if "id" in asked:
