@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 from sqlmodel import select
 
 from crucible.store.tables import AttemptRow, PlannedRow, RunRow, ScenarioRow
@@ -213,6 +213,26 @@ def test_a_run_is_followed_while_it_goes_on(browser: Browser, site: str, bench: 
         store.set_run_status(run, "done")
         seen.page.wait_for_function("(was) => document.getElementById('main').innerText !== was", arg=before)
         expect(seen.page.locator("#live a.dot.green")).to_have_count(2)
+        assert [] == seen.problems
+
+
+def test_an_end_that_could_not_be_fetched_is_fetched_later(browser: Browser, site: str, bench: Path) -> None:
+    with (
+        Store(bench / "results" / "crucible.db") as store,
+        watching(browser, site, ignored=["Failed to load resource"]) as seen,
+    ):
+        run = _begin(store)
+        seen.open(f"/runs/{run}")
+        failed: list[str] = []
+
+        def fail_once(route: Route) -> None:
+            failed.append(route.request.url)
+            route.abort()
+
+        seen.page.route(f"**/runs/{run}", fail_once, times=1)
+        store.set_run_status(run, "done")
+        expect(seen.page.locator("#live .badge.live")).to_have_count(0)
+        assert 1 == len(failed)
         assert [] == seen.problems
 
 

@@ -70,7 +70,7 @@ function explain(event) {
 // taken from it. It is the server's own page, parsed as a document whose scripts never run.
 async function refresh(region) {
   const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-  if (!answer.ok) return;
+  if (!answer.ok) throw new Error(answer.statusText);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const fresh = page.getElementById(region.id);
   if (!fresh) return;
@@ -96,7 +96,8 @@ function follow(region) {
   async function changed() {
     if (busy) { again = true; return; }
     busy = true;
-    try { await refresh(region); } catch { /* the next change tries again */ }
+    // No other change may come that would try again: the run may be over.
+    try { await refresh(region); } catch { setTimeout(changed, 5000); }
     busy = false;
     if (again) { again = false; changed(); }
   }
