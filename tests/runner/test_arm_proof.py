@@ -18,22 +18,16 @@ from crucible.runner.arms import AS_SAID
 from crucible.runner.command import resume
 from crucible.runner.equip import check_equipment
 from crucible.runner.models import make_model
-from crucible.runner.prepare import prepare
+from crucible.runner.prepare import prepare, resolve_mode
 from crucible.scenario.catalog import get_scenario
 from crucible.settings import load_settings
 from crucible.store.openings import openings
 from crucible.store.tables import AttemptRow, PlannedRow
 from crucible.store.writes import Store
 from crucible.transcript.opening import as_text, completed, fingerprint
-from crucible.world.probe import probe
 from tests.runner.arms_apart import ASK, chosen_for, run, solver, with_tools
 
 USES = solver(("small__callers", ASK))
-
-
-def needs_a_sandbox() -> None:
-    if not (found := probe()).ok:
-        pytest.skip(f"no sandbox here: {found.why}")
 
 
 def made(store: Store) -> list[tuple[Any, ...]]:
@@ -141,7 +135,6 @@ def test_a_later_attempt_that_begins_otherwise_is_found(bench: Path, arms: dict[
 @pytest.mark.slow
 def test_what_an_arm_with_tool_servers_will_ask_is_known_once_they_were_tried(bench: Path) -> None:
     """To the letter what its attempts begin with; without a trial it is not known, and not guessed."""
-    needs_a_sandbox()
     with LoopbackServer(USES) as server:
         settings = with_tools(bench, server, {"careful": ["small"]})
         chosen = chosen_for(bench, settings)
@@ -168,7 +161,6 @@ def test_what_an_arm_with_tool_servers_will_ask_is_known_once_they_were_tried(be
 @pytest.mark.slow
 def test_declared_differences_do_not_stop_a_run_and_its_openings_are_stored(bench: Path) -> None:
     """A prompt and a tool server, both declared: every attempt is made, and begins as was told before."""
-    needs_a_sandbox()
     with LoopbackServer(USES) as server:
         settings = with_tools(bench, server, {"careful": ["small"]})
         store, result, _ = run(bench, settings)
@@ -177,7 +169,8 @@ def test_declared_differences_do_not_stop_a_run_and_its_openings_are_stored(benc
         contents = [one.content for one in openings(store, result.run_id).values()]
         assert 4 == len(contents)
         assert 2 == len({as_text(one) for one in contents if one})
-        assert {True} == {one is not None and one["environment"]["sandbox"] == "overlay" for one in contents}
+        mode, _ = resolve_mode(settings)
+        assert {mode} == {one and one["environment"]["sandbox"] for one in contents}
 
 
 @pytest.mark.slow
@@ -185,7 +178,6 @@ def test_a_difference_nobody_declared_stops_the_run_after_its_first_block(
     bench: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Both arms have the server, and it describes its tools anew at every start. Going on says the same again."""
-    needs_a_sandbox()
     with LoopbackServer(USES) as server:
         settings = with_tools(bench, server, {"careful": ["small"], "baseline": ["small"]}, "clock")
         store, result, said = run(bench, settings, blocks=3, parallel=4)
@@ -211,7 +203,6 @@ def test_a_difference_nobody_declared_stops_the_run_after_its_first_block(
 @pytest.mark.slow
 def test_an_arm_that_begins_otherwise_later_stops_the_run(bench: Path) -> None:
     """The first block cannot show it: only the treated arm has the server."""
-    needs_a_sandbox()
     with LoopbackServer(USES) as server:
         settings = with_tools(bench, server, {"careful": ["small"]}, "clock")
         store, result, _ = run(bench, settings, blocks=4)

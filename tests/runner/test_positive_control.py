@@ -26,15 +26,9 @@ from crucible.store.filling import Filled, fill_run
 from crucible.store.standings import leaderboard
 from crucible.store.tables import RunRow
 from crucible.store.writes import Store
-from crucible.world.probe import probe
 from tests.runner.arms_apart import ASK, chosen_for, solver, with_tools
 
 CALLS = solver(("small__callers", ASK), ("other__callees", ASK))
-
-
-def needs_a_sandbox() -> None:
-    if not (found := probe()).ok:
-        pytest.skip(f"no sandbox here: {found.why}")
 
 
 def control(bench: Path, settings: Settings) -> list[str]:
@@ -58,7 +52,6 @@ def test_the_prompt_names_every_server() -> None:
 @pytest.mark.slow
 def test_answered_calls_let_the_comparison_go_on(bench: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
     """One attempt of the treated arm only, in a run of its own kind, unjudged; its cost is said; then the plan is made."""
-    needs_a_sandbox()
     with LoopbackServer(CALLS) as server:
         with_tools(bench, server, {"careful": ["small", "other"]})
         monkeypatch.chdir(bench)
@@ -81,7 +74,6 @@ def test_a_server_that_no_call_reached_is_named_before_anything_else_is_spent(
     bench: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     """The model uses one of two: exit 5, nothing of the comparison is planned."""
-    needs_a_sandbox()
     with LoopbackServer(solver(("small__callers", ASK))) as server:
         with_tools(bench, server, {"careful": ["small", "other"]})
         monkeypatch.chdir(bench)
@@ -95,7 +87,6 @@ def test_a_server_that_no_call_reached_is_named_before_anything_else_is_spent(
 
 @pytest.mark.slow
 def test_a_server_that_only_fails_is_no_answer(bench: Path) -> None:
-    needs_a_sandbox()
     with LoopbackServer(CALLS) as server:
         settings = with_tools(bench, server, {"careful": ["small"]}, "mute")
         with pytest.raises(CrucibleError, match="1 call of it came back, each an error"):
@@ -104,7 +95,6 @@ def test_a_server_that_only_fails_is_no_answer(bench: Path) -> None:
 
 @pytest.mark.slow
 def test_a_provider_that_is_down_is_not_called_broken_wiring(bench: Path) -> None:
-    needs_a_sandbox()
     with LoopbackServer(lambda _: Status(401)) as server:
         settings = with_tools(bench, server, {"careful": ["small"]})
         with pytest.raises(CrucibleError, match=r"the control could not be made \(provider_auth"):
