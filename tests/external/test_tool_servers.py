@@ -55,10 +55,12 @@ WAITING = {
 
 @pytest.mark.parametrize("agent", WAITING)
 def test_an_agent_waits_for_a_server_that_takes_its_time_to_start(place: Place, agent: str) -> None:
-    """Else the model is asked without the tools, on a busy machine more often, and the treatment is never tried."""
+    """Else the model is asked without the tools, on a busy machine more often, and the treatment is never tried. What the
+    server takes is not taken from the time that the agent itself has to start."""
     made, said, tool, seconds = WAITING[agent]
-    graph = ServerPlan("graph", "a slow counter", (*COMMAND, str(seconds)), shown=(AGENTS,))
-    tried = place.attempt(for_agent([Calls([(tool, {})]), Text("done")]), made(), servers={"graph": graph}, **said)
+    graph = ServerPlan("graph", "a slow counter", (*COMMAND, str(seconds)), shown=(AGENTS,), start_seconds=600)
+    script = for_agent([Calls([(tool, {})]), Text("done")])
+    tried = place.attempt(script, made(), servers={"graph": graph}, start_seconds=1, **said)
     assert "graph__callers" in tried.started.tools
     assert [("graph__callers", True)] == [(a.tool, a.ok) for a in tried.answers]
     assert None is tried.noted("tools_not_offered")

@@ -36,7 +36,7 @@ class ExternalCli:
 
     The budget is told below the prompt, in the same words as to every other arm; the system prompt, where an arm has
     one, is its own alone. The clock runs from its first model call, as for every other arm; it has `start_seconds` to
-    make that.
+    make that, and besides as long as its slowest tool server may take to start: it waits for those.
     """
 
     def __init__(self, plan: AgentPlan, start_seconds: float = START_SECONDS) -> None:
@@ -48,7 +48,8 @@ class ExternalCli:
         began = monotonic()
         version = await _version(self.plan, world)
         async with tooling(self.plan.servers, world) as tools:
-            tally = Tally(task.budget, self.plan.upstream, self.start_seconds)
+            waits = max((server.start_seconds for server in self.plan.servers.values()), default=0.0)
+            tally = Tally(task.budget, self.plan.upstream, self.start_seconds + waits)
             return await _Attempt(self.plan, task, world, record, tools, version, tally).run(began)
 
 
