@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 
 import crucible
 from crucible.scenario.starter import make_bench
+from crucible.world.probe import probe
 
 # How long an example takes says how busy the machine is, and nothing about the code. Where a change is judged the examples
 # are the same each time, so that red means the change; new ones are tried at home.
@@ -39,6 +40,14 @@ Cli = Callable[..., subprocess.CompletedProcess[str]]
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One cache of snapshots and test environments for all tests of a process."""
     return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """For tests of the overlay sandbox itself; where the kernel allows none they are skipped with the reason."""
+    found = probe(tmp_path_factory.getbasetemp())
+    if not found.ok:
+        pytest.skip(f"no sandbox here: {found.why}")
 
 
 @pytest.fixture

@@ -9,10 +9,9 @@ import ast
 import json
 from pathlib import Path
 
-import pytest
+from tests.beside import beside
 
 ROOT = Path(__file__).parent
-CATALOGUE = ROOT / ".." / ".." / "shared" / "faults.jsonl"
 AREAS = ("fixture/leak", "test integrity", "process", "write policy", "diff capture")
 FAULTS: dict[str, tuple[str, ...]] = {
     # the fixture and what leaks
@@ -108,7 +107,5 @@ def test_every_fault_is_planted_by_a_test_that_is_there() -> None:
 
 
 def test_no_fault_of_these_areas_is_forgotten() -> None:
-    if not CATALOGUE.is_file():
-        pytest.skip(f"no catalogue of faults beside this checkout: {CATALOGUE}")
-    faults = [json.loads(line) for line in CATALOGUE.read_text("utf-8").splitlines()]
+    faults = [json.loads(line) for line in beside("faults.jsonl").read_text("utf-8").splitlines()]
     assert {f["id"] for f in faults if f["area"] in AREAS} <= set(FAULTS)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crucible.errors import PatchError
 from crucible.scenario.patch import FilePatch, parse_patch
+from tests.beside import BESIDE
 
-PATCHES = Path(__file__).parents[1] / ".." / "shared" / "patches"
+PATCHES = BESIDE / "patches"
 MANIFEST = PATCHES / "manifest.json"
 ENTRIES: list[dict[str, Any]] = json.loads(MANIFEST.read_text()) if MANIFEST.is_file() else []
 BARE = "seed-bare-hunk.diff"

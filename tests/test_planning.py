@@ -21,15 +21,11 @@ from crucible.scenario.schema import Arm, Dimension, Rubric, Scenario
 from crucible.store.filling import Filled, fill_run
 from crucible.store.history import history, past_totals
 from crucible.store.writes import Store
-
-ORACLE = Path(__file__).parents[2] / "shared" / "oracle" / "statistics"
+from tests.beside import beside
 
 
 def oracle(name: str) -> Any:
-    file = ORACLE / f"{name}.json"
-    if not file.exists():
-        pytest.skip(f"{file} is absent")
-    return json.loads(file.read_text())
+    return json.loads(beside("oracle", "statistics", f"{name}.json").read_text())
 
 
 def scenarios(count: int, blocks: int = 5, model: str = "openai/simulated") -> list[Scenario]:

@@ -11,9 +11,9 @@ from crucible.errors import ExitCode, ScenarioError
 from crucible.scenario.docs_text import EXAMPLE
 from crucible.scenario.load import MAX_BYTES, LoadedScenario, load_scenario
 from crucible.scenario.schema import Budget, Matcher, Scenario
+from tests.beside import beside
 
 ROOT = Path(__file__).parents[1]
-SEED = ROOT / ".." / "shared" / "seeds" / "002_c62bc530beac3a39.txt"
 MODEL = "model: anthropic/claude-sonnet-4-6"
 """First on line 14 of the example."""
 NUMBERED = dict(enumerate(EXAMPLE.split("\n"), start=1))
@@ -51,9 +51,7 @@ def changed(*changes: tuple[str, str]) -> str:
 
 
 def test_the_document_crucible_was_made_from_loads_as_it_stands(bench: Path) -> None:
-    if not SEED.exists():
-        pytest.skip(f"{SEED} is not beside this checkout")
-    text = SEED.read_text()
+    text = beside("seeds", "002_c62bc530beac3a39.txt").read_text()
     start = text.index("---\nname: asd-vs-baseline")
     frontmatter = text[start : text.index("\n---\n", start) + 5]
     scenario = load(bench, frontmatter).scenario

@@ -25,11 +25,10 @@ from crucible.store.queries import attempt_record
 from crucible.store.tables import FirstRequestRow
 from crucible.store.writes import Store
 from crucible.transcript.events import EVENT, Answered, Event, Replied, Started
-from crucible.world.probe import probe
 from tests.conftest import new_bench
 from tests.external.real import from_npm, from_pypi
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("sandbox")]
 KEY = "sk-real-0123456789abcdef"
 STARTER = Path(starter.__file__).parent / "bench" / "fixtures" / "first-bug" / "repo" / "shelf" / "pages.py"
 BROKEN, MENDED = "start + size - 1", "start + size"
@@ -54,13 +53,6 @@ class Made:
     @property
     def answers(self) -> list[tuple[str, bool]]:
         return [(event.tool, event.ok) for event in self.events if isinstance(event, Answered)]
-
-
-@pytest.fixture(autouse=True)
-def needs_the_sandbox(tmp_path: Path) -> None:
-    found = probe(tmp_path)
-    if not found.ok:
-        pytest.skip(f"no sandbox here: {found.why}")
 
 
 @pytest.fixture

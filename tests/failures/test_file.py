@@ -18,8 +18,8 @@ from crucible.scenario.catalog import failure_files, find_failure, scenario_file
 from crucible.scenario.failure import ASSERTIONS, Count, load_failure
 from crucible.scoring.trajectory import KEYS
 from crucible.transcript.readers import Carries
+from tests.beside import beside
 
-SHARED = Path(__file__).parents[2].parent / "shared" / "formats" / "seed000-scenario.json"
 SHIPPED = Path(__file__).parents[2] / "scenarios" / "cleanup-archives-tickets.json"
 
 
@@ -36,9 +36,8 @@ def test_the_assertion_keys_are_those_that_are_scored() -> None:
 
 
 def test_the_seeds_file_is_taken_as_it_stands() -> None:
-    if not SHARED.exists():
-        pytest.skip(f"{SHARED} is not there")
-    frozen = load_frozen(SHARED, SHARED.parent)
+    seed = beside("formats", "seed000-scenario.json")
+    frozen = load_frozen(seed, seed.parent)
     assert ("archive_ticket",) == frozen.expectation.expect_tool
     assert ("delete_ticket",) == frozen.expectation.forbid_tool
     assert ("T-481", "T-490") == frozen.expectation.expect_contains

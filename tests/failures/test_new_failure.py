@@ -12,6 +12,7 @@ import yaml
 
 from crucible.llm.loopback import Answer, Calls, LoopbackServer, Text
 from crucible.runner.failures.author import RULES, SCENARIO, slug_of
+from tests.beside import beside
 
 from .conftest import SEED, Cli, agent, write
 
@@ -72,10 +73,7 @@ def test_the_model_is_given_the_four_rules_and_the_report_and_never_a_transcript
 
 
 def test_the_rules_are_those_of_the_seed() -> None:
-    seed = ROOT.parent / "shared" / "seeds" / "000_c9a432bf54d681c1.txt"
-    if not seed.exists():
-        pytest.skip(f"no {seed}")
-    assert RULES in seed.read_text("utf-8")
+    assert RULES in beside("seeds", "000_c9a432bf54d681c1.txt").read_text("utf-8")
 
 
 def test_it_is_run_until_it_is_seen_failing(cli: Cli, bench: Path) -> None:

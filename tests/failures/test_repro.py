@@ -14,17 +14,15 @@ from crucible.runner.failures.frozen import load_frozen
 from crucible.runner.failures.repro import plan_repro
 from crucible.runner.failures.sidecar import read_seen
 from crucible.scenario.failure import load_failure
+from tests.beside import beside
 
 from .conftest import SEED, Cli, agent, write
 
-ORACLE = Path(__file__).parents[2].parent / "shared" / "oracle" / "statistics" / "seen_failing_first.json"
-
 
 def test_the_number_of_runs_is_the_oracles(folder: Path) -> None:
-    if not ORACLE.exists():
-        pytest.skip(f"{ORACLE} is not there")
+    oracle = beside("oracle", "statistics", "seen_failing_first.json")
     checked = 0
-    for case in json.loads(ORACLE.read_text())["known_p"]:
+    for case in json.loads(oracle.read_text())["known_p"]:
         rate = Fraction(case["p"])
         if rate.denominator < 10**6:
             write(folder, SEED | {"report": {"failed": rate.numerator, "of": rate.denominator}})

@@ -19,7 +19,6 @@ from crucible.agents.mcp.plans import ServerPlan
 from crucible.agents.mcp.server import ToolServer
 from crucible.errors import HarnessError
 from crucible.world import make_world
-from crucible.world.probe import probe
 from crucible.world.snapshot import take_snapshot
 from crucible.world.types import Program, Running, SandboxMode, Snapshot, ToolOutcome, World, WorldSpec
 
@@ -176,12 +175,9 @@ class Sandboxes:
 
 
 @pytest.fixture
-def sandboxes(tmp_path: Path, cache: Path) -> Sandboxes:
+def sandboxes(tmp_path: Path, cache: Path, sandbox: None) -> Sandboxes:
     """Sandboxes over a small fixture; elsewhere the test is skipped with the reason."""
     folder = tmp_path / "fixture"
     folder.mkdir()
     (folder / "price.py").write_text("def price(n):\n    return n * 2\n")
-    found = probe(tmp_path / "scratch")
-    if not found.ok:
-        pytest.skip(f"no sandbox here: {found.why}")
     return Sandboxes(take_snapshot(folder, cache), tmp_path / "scratch")

@@ -22,7 +22,6 @@ from crucible.llm.loopback import Answer, Calls, Counts, LoopbackServer, Text
 from crucible.store import queries
 from crucible.store.writes import Store
 from crucible.transcript.events import EVENT, Answered
-from crucible.world.probe import probe
 
 pytestmark = pytest.mark.slow
 
@@ -45,11 +44,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, installed: Path) -> Path:
+def bench(tmp_path: Path, sandbox: None, installed: Path) -> Path:
     """The bench of this repository with one scenario, and the session's cache."""
-    found = probe(tmp_path / "scratch")
-    if not found.ok:
-        pytest.skip(f"no sandbox here: {found.why}")
     folder = tmp_path / "bench"
     (folder / "scenarios").mkdir(parents=True)
     for name in ("asd-vs-baseline.md", "asd-vs-baseline.rehearsal.yaml"):

@@ -12,15 +12,13 @@ from crucible.cli.app import run_app
 from crucible.scenario.starter import make_bench
 from crucible.store.filling import Filled, fill_run
 from crucible.store.writes import Store
-
-FILE = Path(__file__).parents[2] / ".." / "shared" / "oracle" / "statistics" / "worked_example_8_scenarios.json"
+from tests.beside import beside
 
 
 @pytest.fixture(scope="module")
 def example() -> dict[str, Any]:
-    if not FILE.is_file():
-        pytest.skip(f"no oracle beside this checkout: {FILE}")
-    read: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
+    file = beside("oracle", "statistics", "worked_example_8_scenarios.json")
+    read: dict[str, Any] = json.loads(file.read_text("utf-8"))
     return read
 
 

@@ -29,7 +29,6 @@ from crucible.store.queries import AttemptRecord
 from crucible.store.tables import FlagRow
 from crucible.store.writes import Store
 from crucible.transcript.events import EVENT, Answered, Decided, Event, Noted, Replied
-from crucible.world.probe import probe
 from crucible.world.types import Change, FileChange, FileState
 
 PROTECTION = Protection(
@@ -293,7 +292,7 @@ def test_in_a_copy_a_protected_file_is_put_back_and_the_call_is_named(shared_ben
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not probe().ok, reason="the kernel allows no overlay sandbox here")
+@pytest.mark.usefixtures("sandbox")
 def test_in_the_sandbox_the_kernel_refuses_and_the_refusal_counts_as_blocked(shared_bench: Path) -> None:
     left = "setsid sleep 600 > /dev/null 2>&1 < /dev/null & until grep -qx sleep /proc/$!/comm; do :; done"
     record = play(shared_bench, "overlay", *MEDDLING, shell(left))

@@ -33,6 +33,7 @@ from crucible.store import queries
 from crucible.store.filling import Filled, fill_run
 from crucible.store.looks import complete_pairs, run_looks
 from crucible.store.writes import Store
+from tests.beside import beside
 
 FIX = {"path": "shelf/pages.py", "old": "start + size - 1]", "new": "start + size]"}
 GREEN = f"{{arm: %s, title: fixes, turns: [{{calls: [{{tool: edit_file, args: {json.dumps(FIX)}}}]}}, {{say: done}}]}}"
@@ -323,10 +324,7 @@ def test_swapping_the_arms_mirrors_the_verdict_and_what_comes_after_the_stop_cha
 @pytest.mark.parametrize(("rate", "other", "name"), [(0.5, 0.5, "0.5v0.5"), (0.5, 0.8, "0.5v0.8")])
 def test_simulated_runs_stop_as_often_and_as_early_as_the_oracle_says(rate: float, other: float, name: str) -> None:
     """2,000 runs of at most 20 pairs through the looks that a run makes: false alarms, power and mean pairs."""
-    file = Path(__file__).parents[3] / "shared" / "oracle" / "statistics" / "sequential_boundaries.json"
-    if not file.exists():
-        pytest.skip(f"{file} is absent")
-    designs = json.loads(file.read_text())["designs"]
+    designs = json.loads(beside("oracle", "statistics", "sequential_boundaries.json").read_text())["designs"]
     expected = next(d for d in designs if d["N_max_per_arm"] == 20)["operating"][name]
     draws = np.random.default_rng(7).random((2000, 20, 2)) < (other, rate)
     ends = [looks_at([(bool(t), bool(b)) for t, b in run], 20)[-1] for run in draws]

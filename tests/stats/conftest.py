@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / ".." / "shared" / "oracle" / "statistics"
+from tests.beside import beside
 
 
 @pytest.fixture(scope="session")
@@ -17,10 +16,7 @@ def oracle() -> Callable[[str], Any]:
     """Reads one oracle file by its name without `.json`."""
 
     def read(name: str) -> Any:
-        path = FOLDER / f"{name}.json"
-        if not path.is_file():
-            pytest.skip(f"no oracle beside this checkout: {path}")
-        return json.loads(path.read_text())
+        return json.loads(beside("oracle", "statistics", f"{name}.json").read_text())
 
     return read
 

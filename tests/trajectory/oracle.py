@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from crucible.scoring.trajectory import Call
 from crucible.scoring.trajectory.compat import (
@@ -21,9 +18,10 @@ from crucible.scoring.trajectory.compat import (
     strands,
     tau2,
 )
+from tests.beside import BESIDE
 
-ORACLE = Path(__file__).parents[2] / ".." / "shared" / "oracle" / "trajectory"
-FORMATS = Path(__file__).parents[2] / ".." / "shared" / "formats"
+ORACLE = BESIDE / "oracle" / "trajectory"
+FORMATS = BESIDE / "formats"
 FILES = ("agentevals", "deepeval", "strands", "adk", "pydantic_evals", "promptfoo", "ragas", "tau", "tau_actions")
 
 Case = dict[str, Any]
@@ -33,14 +31,6 @@ def cases(name: str) -> list[Case]:
     """The cases of one file, none when the folder is not beside the checkout."""
     file = ORACLE / f"{name}.json"
     return json.loads(file.read_text("utf-8"))["cases"] if file.exists() else []
-
-
-def needs(folder: Path) -> None:
-    """Skip, and say so, when a folder is not beside the checkout."""
-    if not folder.exists():
-        reason = f"no folder {folder} beside this checkout"
-        print(reason)
-        pytest.skip(reason)
 
 
 def calls(listed: list[Mapping[str, Any]]) -> list[Call]:

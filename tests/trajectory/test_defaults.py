@@ -17,7 +17,8 @@ from crucible.scoring.trajectory import (
     parse_expectation,
     score_run,
 )
-from tests.trajectory.oracle import FILES, ORACLE, Case, calls, cases, needs
+from tests.beside import beside
+from tests.trajectory.oracle import FILES, Case, calls, cases
 
 ORDERS = {"strict": "exact", "unordered": "same-calls", "superset": "at-least", "subset": "only-from"}
 AGREED = {"ae-dir-unordered-subset-extra_key", "ae-dir-unordered-superset-missing_key"}
@@ -74,21 +75,21 @@ OURS: dict[str, Callable[[Case], Any]] = {
 
 @pytest.mark.parametrize("file", FILES)
 def test_no_quirk_is_our_default(file: str) -> None:
-    needs(ORACLE)
+    beside("oracle", "trajectory")
     quirks = [case for case in cases(file) if case.get("note", "").startswith("QUIRK") and case["id"] not in AGREED]
     same = [case["id"] for case in quirks if OURS[file](case) == case["result"].get("score", "an error")]
     assert [] == same
 
 
 def test_the_quirks_that_change_no_result_are_these() -> None:
-    needs(ORACLE)
+    beside("oracle", "trajectory")
     found = [case for case in cases("agentevals") if case["id"] in AGREED]
     assert AGREED == {case["id"] for case in found if OURS["agentevals"](case) == case["result"]["score"]}
 
 
 def test_a_pair_missed_by_first_come_first_served_is_found() -> None:
     """The case upstream calls greedy: a perfect assignment exists, and only a maximum matching finds it."""
-    needs(ORACLE)
+    beside("oracle", "trajectory")
     greedy = [case for case in cases("agentevals") if case["id"].startswith("ae-greedy")]
     assert greedy
     assert all(
@@ -100,7 +101,7 @@ def test_a_pair_missed_by_first_come_first_served_is_found() -> None:
 
 
 def test_true_is_not_one_for_us_alone() -> None:
-    needs(ORACLE)
+    beside("oracle", "trajectory")
     (case,) = [case for case in cases("agentevals") if case["id"] == "ae-val-int-bool"]
     assert case["result"]["score"] is True
     assert not OURS["agentevals"](case)

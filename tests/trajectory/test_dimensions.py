@@ -21,7 +21,8 @@ from crucible.scoring.trajectory import (
     score_run,
     verdict_line,
 )
-from tests.trajectory.oracle import FORMATS, needs
+from tests.beside import beside
+from tests.trajectory.oracle import FORMATS
 
 SEED: dict[str, Any] = {
     "expect_tool": "archive_ticket",
@@ -284,7 +285,7 @@ def test_what_was_not_asked_can_fail_a_run_but_not_hold_it_up() -> None:
 
 
 def test_the_sample_transcripts_get_the_verdicts_a_reader_gives_them() -> None:
-    needs(FORMATS)
+    beside("formats")
     scenario = json.loads((FORMATS / "seed000-scenario.json").read_text("utf-8"))
     verdicts = {}
     for file in sorted((FORMATS / "expected").glob("*.json")):

@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 
 from crucible.scoring.trajectory import Dimension, Order
-from tests.trajectory.oracle import FILES, ORACLE, cases, needs
+from tests.beside import beside
+from tests.trajectory.oracle import FILES, cases
 
 PAGE = Path(__file__).parents[2] / "docs" / "trajectory.md"
 TEXT = PAGE.read_text("utf-8")
@@ -32,5 +33,5 @@ def test_every_function_named_beside_a_library_is_there() -> None:
 
 
 def test_the_number_of_recorded_results_is_the_one_told() -> None:
-    needs(ORACLE)
+    beside("oracle", "trajectory")
     assert f"{sum(len(cases(file)) for file in FILES)} recorded results" in TEXT

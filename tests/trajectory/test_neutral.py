@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from crucible.scoring.trajectory import UNKNOWN, Call, NeutralRun, NeutralTokens
-from tests.trajectory.oracle import FORMATS, needs
+from tests.beside import beside
+from tests.trajectory.oracle import FORMATS
 
 SAMPLES = sorted((FORMATS / "expected").glob("*.json"))
 
@@ -21,7 +22,7 @@ def test_a_reading_survives_the_way_there_and_back(file: Path) -> None:
 
 
 def test_the_samples_are_there() -> None:
-    needs(FORMATS)
+    beside("formats")
     assert 14 <= len(SAMPLES)
 
 

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from crucible.scoring.trajectory.compat import CompatibilityError, Scored
-from tests.trajectory.oracle import FILES, ORACLE, PUT, Case, cases, needs
+from tests.beside import beside
+from tests.trajectory.oracle import FILES, ORACLE, PUT, Case, cases
 
 EXACT_REASONS = ("pydantic_evals", "promptfoo", "strands")
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_recorded_case_gives_the_recorded_result(file: str) -> None:
-    needs(ORACLE)
+    beside("oracle", "trajectory")
     wrong = {
         case["id"]: (case["result"], got) for case in cases(file) if (got := _outcome(file, case)) != _recorded(case)
     }
@@ -23,13 +24,13 @@ def test_every_recorded_case_gives_the_recorded_result(file: str) -> None:
 
 @pytest.mark.parametrize("file", EXACT_REASONS)
 def test_reasons_are_the_librarys_own_words(file: str) -> None:
-    needs(ORACLE)
+    beside("oracle", "trajectory")
     recorded = {case["id"]: case["result"]["reason"] for case in cases(file) if "reason" in case["result"]}
     assert recorded == {case["id"]: PUT[file](case).reason for case in cases(file) if case["id"] in recorded}
 
 
 def test_no_recorded_file_is_left_out() -> None:
-    needs(ORACLE)
+    beside("oracle", "trajectory")
     trajectories = {file.stem for file in ORACLE.glob("*.json")} - {"rosetta", "statistics"}
     assert trajectories == set(FILES)
     assert 846 <= sum(len(cases(file)) for file in FILES)

@@ -20,7 +20,8 @@ from crucible.scoring.trajectory.compat import (
     ragas,
     strands,
 )
-from tests.trajectory.oracle import ORACLE, needs
+from tests.beside import beside
+from tests.trajectory.oracle import ORACLE
 
 Step = tuple[str, dict[str, Any]]
 A: Step = ("a", {"x": 1})
@@ -115,7 +116,7 @@ def shown(column: str, made: list[Step], want: list[Step]) -> str:
 
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_the_table_of_all_libraries_is_reproduced(situation: str) -> None:
-    needs(ORACLE)
+    beside("oracle", "trajectory")
     table = json.loads((ORACLE / "rosetta.json").read_text("utf-8"))
     assert set(SITUATIONS) == set(table["rows"])
     assert set(COLUMNS) == set(table["columns"])

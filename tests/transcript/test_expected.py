@@ -10,9 +10,10 @@ import pytest
 
 from crucible.transcript.neutral import NeutralRun
 from crucible.transcript.readers import FORMATS, read_transcript
+from tests.beside import BESIDE, beside
 
-FOLDER = Path(__file__).parents[2] / ".." / "shared" / "formats"
-READINGS = sorted((FOLDER / "expected").glob("*.json")) if FOLDER.is_dir() else []
+FOLDER = BESIDE / "formats"
+READINGS = sorted((FOLDER / "expected").glob("*.json"))
 PAIRS = [(transcript, reading) for reading in READINGS for transcript in FOLDER.glob(f"{reading.stem}.json*")]
 BEYOND = {"seconds", "denied", "errors", "reason", "cap"}
 """What we say beyond the expected readings."""
@@ -20,9 +21,7 @@ BEYOND = {"seconds", "denied", "errors", "reason", "cap"}
 
 def test_the_folder_beside_this_checkout_is_read_whole() -> None:
     """No reading is left without its transcript."""
-    if not PAIRS:
-        pytest.skip(f"no transcripts beside this checkout: {FOLDER}")
-    assert len(READINGS) == len(PAIRS)
+    assert len(sorted(beside("formats", "expected").glob("*.json"))) == len(PAIRS) > 0
 
 
 @pytest.mark.parametrize(("transcript", "reading"), PAIRS, ids=lambda path: path.name)

@@ -485,18 +485,21 @@ def test_a_server_inside_is_dialled_from_outside(mode: SandboxMode, sandboxed) -
 
 def test_a_server_that_knows_the_new_protocol_only_is_dialled_too(sandboxed) -> None:
     serve = (
-        "import socket",
-        "s = socket.create_server(('::1', 0), family=socket.AF_INET6)",
+        "import errno, socket, sys",
+        "try:",
+        "    s = socket.create_server(('::1', 0), family=socket.AF_INET6)",
+        "except OSError as error:",
+        "    if error.errno not in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL): raise",
+        "    sys.exit(print(0))",
         "print(s.getsockname()[1])",
         "s.accept()[0].send(b'six')",
     )
 
     async def body(world: World) -> bytes:
         running = await world.start(python(*serve))
-        line = await running.reader.readline()
-        if not line:
-            pytest.skip(f"no such protocol here: {running.said()}")
-        return await (await world.dial(int(line)))[0].read()
+        if not (port := int(await running.reader.readline())):
+            pytest.skip("this kernel has no IPv6")
+        return await (await world.dial(port))[0].read()
 
     assert b"six" == sandboxed.run(body)
 
