@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, StrictBool, StrictInt, StrictStr, model_validator
@@ -10,10 +11,29 @@ PRESETS = ("asd", "ctx", "code-graph")
 """Tool servers Crucible knows how to start."""
 SEPARATOR = "__"
 """Between a server's name and its tool's: `asd__callers`."""
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 _Text = Annotated[StrictStr, Field(pattern=r"\S")]
 _Variable = Annotated[StrictStr, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _Seconds = Annotated[float, Strict(), Field(gt=0, le=3600, allow_inf_nan=False)]
+
+
+def safe_name(name: str) -> str:
+    """The name of a server or a tool in letters that every agent and provider takes."""
+    return _UNSAFE.sub("_", name)
+
+
+def starts_by_agents(server: str) -> tuple[str, ...]:
+    """How agent CLIs begin the name of a tool of this server: `mcp__asd__find`, `asd.find`, `mcp_asd_find`, `asd_find`."""
+    safe = safe_name(server)
+    return (
+        f"mcp{SEPARATOR}{safe}{SEPARATOR}",
+        f"{server}.",
+        f"{safe}.",
+        f"{safe}{SEPARATOR}",
+        f"mcp_{safe}_",
+        f"{safe}_",
+    )
 
 
 class Server(BaseModel):

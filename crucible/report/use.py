@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from crucible.report.arms import Side
 from crucible.report.calls import Calls, calls_of, together
@@ -98,15 +98,12 @@ def use_of(side: Side, arm: Arm, opened: Mapping[int, Opening], traced: Mapping[
     server_of = {tool: belongs(tool, arm.extra_tools) for tool in {call.tool for one in traces for call in one.calls}}
     attempts = tuple(_attempt(trace, starts.get(trace.attempt_id), server_of) for trace in traces)
     tokens, n = mean_split([one.tokens for one in attempts])
-    first, content = next(iter(begins.values()), None), next(iter(different.values()), None)
+    first = next(iter(begins.values()), None)
     return ArmUse(
         arm=side.arm,
         agent=next((trace.agent for trace in traces if trace.agent), None),
         setup=next((trace.setup for trace in traces if trace.setup), ""),
-        servers=tuple(
-            replace(_offered(name, arm, traces, content, server_of), absent=_absent(name, arm, traces, began))
-            for name in arm.extra_tools
-        ),
+        servers=tuple(_offered(name, arm, traces, began, server_of) for name in arm.extra_tools),
         used=sum(bool(one.extra.reached) for one in attempts),
         of=len(attempts),
         extra=together(one.extra for one in attempts),
@@ -126,8 +123,9 @@ def _attempt(trace: Trace, start: Sizes | None, server_of: ServerOf) -> AttemptU
 
 
 def _offered(
-    server: str, arm: Arm, traces: Sequence[Trace], start: Mapping[str, object] | None, server_of: ServerOf
+    server: str, arm: Arm, traces: Sequence[Trace], began: Mapping[int, Opening], server_of: ServerOf
 ) -> Offered:
+    start = _start(server, arm, began)
     really = next((trace.servers[server] for trace in traces if trace.servers.get(server)), "")
     told = [trace.offered[server] for trace in traces if trace.offered and server in trace.offered]
     seen = _seen(server, arm, start)
@@ -136,9 +134,15 @@ def _offered(
     mine = {tool for tool, of in server_of.items() if of == server or tool in names}
     used = sum(any(call.tool in mine and call.reached for call in trace.calls) for trace in traces)
     tools = len(told[0]) if told else None if seen is None else len(seen)
-    size = None if start is None else schemas_size(start, names)
+    size = None if start is None or (told and not seen) else schemas_size(start, names)
     wants = "" if start is None else instructions_of(start).get(server, "")
-    return Offered(server, really, tools, size, used, started, len(wants))
+    return Offered(server, really, tools, size, used, started, len(wants), _absent(server, arm, traces, began))
+
+
+def _start(server: str, arm: Arm, began: Mapping[int, Opening]) -> Mapping[str, object] | None:
+    """A first request that has the server's tools, else any; None where none was recorded."""
+    known = list({one.fingerprint: one.content for one in began.values() if one.content is not None}.values())
+    return next((content for content in known if _seen(server, arm, content)), known[0] if known else None)
 
 
 def _seen(server: str, arm: Arm, start: Mapping[str, object] | None) -> list[str] | None:
@@ -152,7 +156,7 @@ def _seen(server: str, arm: Arm, start: Mapping[str, object] | None) -> list[str
 
 def _absent(server: str, arm: Arm, traces: Sequence[Trace], began: Mapping[int, Opening]) -> int:
     """Attempts to which the server's tools were there to be offered, and whose first request has none of them."""
-    tools = {one.fingerprint: one.tools for one in began.values()}
-    without = {begun for begun, of in tools.items() if not any(belongs(t, arm.extra_tools) == server for t in of)}
+    every = {one.tools for one in began.values()}
+    without = {tools for tools in every if not any(belongs(tool, arm.extra_tools) == server for tool in tools)}
     ready = [trace.attempt_id for trace in traces if (trace.offered or {}).get(server)]
-    return sum(i in began and began[i].fingerprint in without for i in ready)
+    return sum(i in began and began[i].tools in without for i in ready)

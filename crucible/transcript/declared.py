@@ -6,11 +6,10 @@ tools of the servers that only one of them names, the agent. Everything else mus
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from crucible.scenario.schema import Arm
-from crucible.servers import SEPARATOR
+from crucible.servers import SEPARATOR, safe_name, starts_by_agents
 from crucible.transcript.differing import Part
 
 LONGEST_START = 55
@@ -34,17 +33,18 @@ def belongs(tool: str, servers: Iterable[str], *, by_agent: bool = False) -> str
     CLI that told its model, which may also write `mcp_asd_find`, `asd_find` or `asd.find`.
     """
     bare = tool.removeprefix(f"mcp{SEPARATOR}")
-    found = [name for name in servers if any(bare.startswith(start) for start in _starts(name, by_agent))]
+    found = [
+        name
+        for name in servers
+        if bare.startswith(_starts(name)) or (by_agent and tool.startswith(starts_by_agents(name)))
+    ]
     return max(found, key=len, default=None)
 
 
-def _starts(server: str, by_agent: bool) -> Iterator[str]:
+def _starts(server: str) -> tuple[str, str]:
     """How the names of a server's tools begin: as it is called, and as providers take it, cut where that is too long."""
-    safe = re.sub(r"[^A-Za-z0-9_-]", "_", server)
-    yield f"{server}{SEPARATOR}"
-    yield f"{safe if safe[0].isalpha() else f'_{safe}'}{SEPARATOR}"[:LONGEST_START]
-    if by_agent:
-        yield from (f"{server}.", f"{safe}.", f"{safe}_", f"mcp_{safe}_")
+    safe = safe_name(server)
+    return f"{server}{SEPARATOR}", f"{safe if safe[0].isalpha() else f'_{safe}'}{SEPARATOR}"[:LONGEST_START]
 
 
 def _as_run(arm: Arm, without: bool) -> Arm:

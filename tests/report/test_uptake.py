@@ -205,15 +205,14 @@ def test_instructions_of_a_server_are_part_of_what_it_costs() -> None:
 def test_tools_that_the_first_request_lacked_are_missed_by_name_and_number(store: Store) -> None:
     """An agent CLI that did not wait for its server asks its model without the tools that set its arm apart."""
     run_id = with_server(store, used=0)
-    late = equipped().model_copy(update={"offered": {"asd": ("asd__write",)}})
     with store.writing() as session:
         new = select(AttemptRow).where(AttemptRow.run_id == run_id, AttemptRow.arm == "new")
         ids = [row.id or 0 for row in session.exec(new).all()]
         for row in session.exec(select(EventRow).where(col(EventRow.attempt_id).in_(ids[:3]))).all():
             session.delete(row)
     for attempt_id in ids[:3]:
-        tell(store, attempt_id, (late, started("old"), *IDLE))
-    assert "; missing from the first request of 3 attempts" in shown(store, run_id)
+        tell(store, attempt_id, (equipped(), started("old"), *IDLE))
+    assert "2 tools, 0.1 KB of schemas; missing from the first request of 3 attempts" in shown(store, run_id)
     (use,) = [one for one in read(store, run_id).comparisons[0].use if one.arm == "new"]
     assert 3 == use.servers[0].absent
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,9 +10,7 @@ from typing import Any
 from crucible.agents.mcp.naming import chosen_of
 from crucible.agents.mcp.plans import ServerPlan
 from crucible.agents.mcp.server import HTTP_PATH
-from crucible.servers import SEPARATOR
-
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+from crucible.servers import SEPARATOR, safe_name, starts_by_agents
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,7 @@ class Connection:
     @property
     def safe_name(self) -> str:
         """The name in letters that every agent takes."""
-        return _UNSAFE.sub("_", self.name)
+        return safe_name(self.name)
 
 
 def connect(
@@ -65,13 +62,9 @@ def _entry(one: Connection) -> dict[str, Any]:
 
 
 def our_name(tool: str, servers: Iterable[str]) -> str:
-    """`<server>__<tool>` for a tool of one of the servers, by whatever name an agent calls it; others as they are.
-
-    Agents write mcp__server__tool, server.tool, mcp_server_tool and server_tool.
-    """
+    """`<server>__<tool>` for a tool of one of the servers, by whatever name an agent calls it; others as they are."""
     for server in sorted(servers, key=len, reverse=True):
-        safe = _UNSAFE.sub("_", server)
-        for prefix in (f"mcp__{safe}__", f"{server}.", f"{safe}.", f"{safe}__", f"mcp_{safe}_", f"{safe}_"):
+        for prefix in starts_by_agents(server):
             if tool.startswith(prefix) and len(tool) > len(prefix):
                 return f"{server}{SEPARATOR}{tool[len(prefix) :]}"
     return tool

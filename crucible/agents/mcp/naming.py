@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from crucible.agents.mcp.plans import ServerPlan
 from crucible.agents.mcp.schemas import SchemaError, sendable
 from crucible.errors import HarnessError, nearest
 from crucible.redaction import redact
-from crucible.servers import SEPARATOR
+from crucible.servers import SEPARATOR, safe_name
 from crucible.transcript.events import cap_text
 from crucible.transcript.messages import ToolSpec
 
@@ -27,7 +26,6 @@ LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 8 * 1024
 """Characters of a tool's description that are sent."""
 _HASH = 8
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ def renamed(tools: Iterable[Offered]) -> Mapping[str, tuple[str, ...]]:
 
 
 def _simple(name: str) -> str:
-    safe = _UNSAFE.sub("_", name)
+    safe = safe_name(name)
     safe = safe if safe[0].isalpha() or safe[0] == "_" else f"_{safe}"
     return safe if len(safe) <= LONGEST_NAME else _hashed(safe, name)
 
