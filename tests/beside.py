@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,3 +17,9 @@ def beside(*parts: str) -> Path:
     if not path.exists():
         pytest.skip(f"not beside this checkout: {path}")
     return path
+
+
+def or_absent(found: Sequence[Any], *parts: str, arguments: int = 1) -> Sequence[Any]:
+    """What a test of so many arguments is parametrized with; where nothing was found there, one case that is skipped."""
+    skipped = pytest.mark.skip(reason=f"not beside this checkout: {BESIDE.joinpath(*parts)}")
+    return found or [pytest.param(*[None] * arguments, marks=skipped, id="absent")]
