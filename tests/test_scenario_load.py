@@ -588,7 +588,7 @@ def test_all_problems_of_a_file_come_at_once_one_line_each(bench: Path) -> None:
         f"{file}:22: budget.max_turns must be a whole number, got the text '25'; write 25",
         f"{file}:30: no such tool, got 'write_fil'; did you mean 'write_file'?",
         f"{file}:35: weights must sum to 1 (within 0.001), got 1.1",
-        "  -> every field is described in docs/scenarios.md and by `crucible schema`",
+        "  -> `crucible schema` describes every field; so does docs/scenarios.md of the source",
     ] == caught.value.lines()
     assert caught.value.exit_code == ExitCode.USAGE
 

@@ -78,7 +78,8 @@ def scenario_table(lines: Sequence[ScenarioLine]) -> Table:
     for column in ("scenario", "arms", "blocks", "what it asks"):
         table.add_column(column, overflow="fold")
     for line in lines:
-        broken = f"cannot be read: {len(line.problems)} problems"
+        many = len(line.problems)
+        broken = f"cannot be read: {many} problem{'' if many == 1 else 's'}"
         table.add_row(
             line.name,
             ", ".join(line.arms) or ("(frozen failure)" if line.kind == "failure" else "-"),

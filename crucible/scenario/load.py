@@ -16,7 +16,7 @@ from crucible.scenario.tree import UNUSABLE, Finding, Tree, dotted, read_tree
 
 MAX_BYTES = 256 * 1024
 """A scenario file is something people read; what is larger is another kind of file."""
-HINT = "every field is described in docs/scenarios.md and by `crucible schema`"
+HINT = "`crucible schema` describes every field; so does docs/scenarios.md of the source"
 
 
 @dataclass(frozen=True, slots=True)

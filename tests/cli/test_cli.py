@@ -104,10 +104,13 @@ def test_a_wrong_scenario_is_listed_with_every_problem(here: Path, capfd: pytest
     file.write_text(file.read_text().replace("weight: 0.5", "weight: 0.9").replace("max_turns", "max_turn"))
     assert 2 == run_app(["list-scenarios"])
     said = capfd.readouterr()
-    assert "cannot be read" in said.out
+    assert "cannot be read: 2 problems" in said.out
     assert "did you mean 'max_turns'?" in said.err
     assert "sum to 1" in said.err
     assert 2 == run_app(["run", "first-bug", "--rehearse"])
+    file.write_text(file.read_text().replace("weight: 0.9", "weight: 0.5"))
+    assert 2 == run_app(["list-scenarios"])
+    assert "cannot be read: 1 problem " in capfd.readouterr().out
 
 
 def test_tool_servers_that_are_not_there_stop_a_real_run_before_it_spends(
