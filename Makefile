@@ -23,7 +23,8 @@ types: $(VENV)/.ready
 pytest: $(VENV)/.ready
 	$(BIN)/python -m pytest -q -n 2 -m "not slow" --hypothesis-profile=quick
 
-pytest-all: $(VENV)/.ready
+pytest-all: export CRUCIBLE_SCREENSHOTS ?= $(CURDIR)/results/screenshots
+pytest-all: $(VENV)/.ready  ## pictures of every page, at two widths and in both themes, are kept in results/screenshots
 	$(BIN)/python -m pytest -q -n 2
 
 selfcheck: $(VENV)/.ready  ## simulated experiments with a known truth, through store, decision and report (half an hour of CPU)

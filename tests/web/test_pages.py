@@ -30,7 +30,6 @@ from crucible.web.changes import diff_lines, quoted_at
 from crucible.web.pages.run import pulses
 from crucible.web.site import Site
 from crucible.web.visible import UNKNOWN, short_lines, visible
-from tests.conftest import Cli
 from tests.web.conftest import ADDRESS, LONG_TURNS, Kept
 
 ADDRESSES = (
@@ -456,28 +455,6 @@ def test_a_removed_line_of_dashes_is_no_header() -> None:
     assert ["file", "file", "at", "cut", "add", "same"] == [line.kind for line in found.lines]
     assert (1, 1, 0) == (found.added, found.removed, found.more)
     assert 5 == quoted_at("  same ", found.lines)
-
-
-@pytest.mark.slow
-def test_a_port_in_use_is_one_line_that_says_what_to_do(cli: Cli, bench: Path) -> None:
-    Store(bench / "s.db").close()
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        done = cli("--store", "s.db", "ui", "--port", str(port))
-    assert (2, f"port {port} of 127.0.0.1 is in use") == (done.returncode, done.stderr.splitlines()[0])
-    assert 2 == len(done.stderr.splitlines())
-
-
-@pytest.mark.slow
-def test_a_store_that_is_missing_or_newer_is_one_line_that_says_what_to_do(cli: Cli, bench: Path) -> None:
-    missing = cli("--store", "none.db", "ui")
-    assert (2, "nothing has been stored yet") == (missing.returncode, missing.stderr.splitlines()[0].partition(": ")[2])
-    with Store(bench / "s.db") as store, store.writing() as session:
-        session.connection().exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    newer = cli("--store", "s.db", "ui")
-    assert 5 == newer.returncode
-    assert "newer than this Crucible knows" in newer.stderr
-    assert "Traceback" not in newer.stderr
 
 
 def _begin(store: Store, run: int, block: int = 1) -> int:

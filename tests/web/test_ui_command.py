@@ -35,13 +35,15 @@ def test_a_port_in_use_is_named_with_another_one(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         code, said = ui(tmp_path, tmp_path / "store.db", "--port", str(port))
-    assert (2, True, True) == (code, f"port {port}" in said[0], "--port" in " ".join(said))
+    assert (2, f"port {port} of 127.0.0.1 is in use", 2) == (code, said[0], len(said))
+    assert "--port" in said[1]
 
 
 def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     code, said = ui(tmp_path, tmp_path / "none.db", "--port", "0")
     assert 2 == code
     assert "none.db" in said[0]
+    assert said[0].endswith(": nothing has been stored yet")
     assert not (tmp_path / "none.db").exists()
 
 
@@ -54,6 +56,7 @@ def test_a_store_of_a_newer_version_says_to_upgrade(tmp_path: Path) -> None:
     code, said = ui(tmp_path, tmp_path / "store.db", "--port", "0")
     assert 5 == code
     assert "version 9999" in said[0]
+    assert "newer than this Crucible knows" in said[0]
     assert "upgrade Crucible" in " ".join(said)
 
 
